@@ -63,9 +63,10 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
 }
 
 bool Builder::isNetworkSupported(INetworkDefinition const& network,
-                                 IBuilderConfig const&) const noexcept {
+                                 IBuilderConfig const& config) const noexcept {
   return guarded(reporter, "IBuilder::isNetworkSupported", false, [&] {
     need(&network, "network");
+    need(&config, "configuration");
     const_cast<Network&>(static_cast<const Network&>(network)).write();
     return true;
   });
@@ -74,7 +75,11 @@ bool Builder::isNetworkSupported(INetworkDefinition const& network,
 ILogger* Builder::getLogger() const noexcept { return reporter.logger; }
 
 bool Builder::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) return false;
+  if (maxThreads < 1) {
+    reporter.error(ErrorCode::kINVALID_ARGUMENT,
+                   "IBuilder::setMaxThreads: " + std::to_string(maxThreads) + " threads");
+    return false;
+  }
   max_threads_ = maxThreads;
   return true;
 }
@@ -95,8 +100,12 @@ bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuild
 IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& network,
                                                            IBuilderConfig& config,
                                                            IHostMemory*& kernelText) noexcept {
-  kernelText = nullptr;
-  return buildSerializedNetwork(network, config);
+  return guarded(reporter, "IBuilder::buildSerializedNetworkWithKernelText",
+                 static_cast<IHostMemory*>(nullptr), [&] {
+                   need(&kernelText, "place of a text");
+                   kernelText = nullptr;
+                   return buildSerializedNetwork(network, config);
+                 });
 }
 #else
 void Builder::setMaxBatchSize(int32_t batchSize) noexcept { max_batch_ = std::max(1, batchSize); }

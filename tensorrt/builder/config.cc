@@ -11,36 +11,61 @@ namespace octet_trt {
 
 namespace {
 
-size_t index_of(OptProfileSelector select) { return static_cast<size_t>(select) % 3; }
+size_t index_of(OptProfileSelector select) {
+  need_right(select, "end of a range");
+  return static_cast<size_t>(select);
+}
+
+template <class Number>
+std::vector<Number> numbers_of(const Number* values, int32_t count) {
+  if (count < 0) refuse(std::to_string(count) + " values");
+  if (count > 0) need(values, "list of values");
+  return {values, values + count};
+}
+
+// Those of one end of a range; null where none were set.
+template <class All>
+auto kept_numbers(const All& all, char const* name, OptProfileSelector select) {
+  const size_t end = index_of(select);
+  const auto found = all.find(name == nullptr ? "" : name);
+  const bool is_none = found == all.end() || found->second[end].empty();
+  return is_none ? nullptr : found->second[end].data();
+}
 
 }  // namespace
 
 bool Profile::setDimensions(char const* inputName, OptProfileSelector select,
                             Dims const& dims) noexcept {
   return guarded(reporter, "IOptimizationProfile::setDimensions", false, [&] {
-    if (inputName == nullptr) refuse("an input without a name");
+    need(inputName, "name of an input");
+    need_right(dims, "sizes");
     for (int32_t i = 0; i < dims.nbDims && is_valid(dims); ++i)
       if (dims.d[i] < 0)
         refuse(std::string("sizes ") + to_string(dims) + " of a profile are fixed");
-    info.shapes[inputName][index_of(select)] = to_vector(dims);
+    const size_t end = index_of(select);
+    info.shapes[inputName][end] = to_vector(dims);
     return true;
   });
 }
 
 Dims Profile::getDimensions(char const* inputName, OptProfileSelector select) const noexcept {
-  const auto found = info.shapes.find(inputName == nullptr ? "" : inputName);
-  if (found != info.shapes.end()) return to_dims(found->second[index_of(select)]);
-  Dims none{};
-  none.nbDims = -1;
-  return none;
+  return guarded(reporter, "IOptimizationProfile::getDimensions", no_dims(), [&] {
+    const size_t end = index_of(select);
+    const auto found = info.shapes.find(inputName == nullptr ? "" : inputName);
+    return found == info.shapes.end() ? no_dims() : to_dims(found->second[end]);
+  });
 }
 
 bool Profile::setShapeValues(char const* inputName, OptProfileSelector select,
                              int32_t const* values, int32_t nbValues) noexcept {
-  if (inputName == nullptr || values == nullptr || nbValues < 0) return false;
-  info.values[inputName][index_of(select)].assign(values, values + nbValues);
-  narrow_[inputName][index_of(select)].assign(values, values + nbValues);
-  return true;
+  return guarded(reporter, "IOptimizationProfile::setShapeValues", false, [&] {
+    need(inputName, "name of an input");
+    const size_t end = index_of(select);
+    std::vector<int32_t> narrow = numbers_of(values, nbValues);
+    info.values[inputName][end].assign(narrow.begin(), narrow.end());
+    narrow_[inputName][end] = std::move(narrow);
+    return true;
+  });
 }
 
 int32_t Profile::getNbShapeValues(char const* inputName) const noexcept {
@@ -50,24 +75,27 @@ int32_t Profile::getNbShapeValues(char const* inputName) const noexcept {
 
 int32_t const* Profile::getShapeValues(char const* inputName,
                                        OptProfileSelector select) const noexcept {
-  const auto found = narrow_.find(inputName == nullptr ? "" : inputName);
-  if (found == narrow_.end() || found->second[index_of(select)].empty()) return nullptr;
-  return found->second[index_of(select)].data();
+  return guarded(reporter, "IOptimizationProfile::getShapeValues",
+                 static_cast<int32_t const*>(nullptr),
+                 [&] { return kept_numbers(narrow_, inputName, select); });
 }
 
 #if NV_TENSORRT_MAJOR >= 10
 bool Profile::setShapeValuesV2(char const* inputName, OptProfileSelector select,
                                int64_t const* values, int32_t nbValues) noexcept {
-  if (inputName == nullptr || values == nullptr || nbValues < 0) return false;
-  info.values[inputName][index_of(select)].assign(values, values + nbValues);
-  return true;
+  return guarded(reporter, "IOptimizationProfile::setShapeValuesV2", false, [&] {
+    need(inputName, "name of an input");
+    const size_t end = index_of(select);
+    info.values[inputName][end] = numbers_of(values, nbValues);
+    return true;
+  });
 }
 
 int64_t const* Profile::getShapeValuesV2(char const* inputName,
                                          OptProfileSelector select) const noexcept {
-  const auto found = info.values.find(inputName == nullptr ? "" : inputName);
-  if (found == info.values.end() || found->second[index_of(select)].empty()) return nullptr;
-  return found->second[index_of(select)].data();
+  return guarded(reporter, "IOptimizationProfile::getShapeValuesV2",
+                 static_cast<int64_t const*>(nullptr),
+                 [&] { return kept_numbers(info.values, inputName, select); });
 }
 #endif
 
@@ -103,7 +131,8 @@ IHostMemory* TimingCache::serialize() const noexcept {
 }
 
 bool TimingCache::combine(ITimingCache const& inputCache, bool) noexcept {
-  try {
+  return guarded(reporter_, "ITimingCache::combine", false, [&] {
+    need(&inputCache, "timing cache");
     const std::string& other = static_cast<const TimingCache&>(inputCache).tuning;
     if (other.empty()) return true;
     octet::Tuning all =
@@ -112,9 +141,7 @@ bool TimingCache::combine(ITimingCache const& inputCache, bool) noexcept {
     for (const auto& [key, kernel] : more.kernels()) all.set(key, kernel);
     tuning = octet::to_json(all);
     return true;
-  } catch (const std::exception&) {
-    return false;
-  }
+  });
 }
 
 bool TimingCache::reset() noexcept {
@@ -144,26 +171,29 @@ bool TimingCache::update(TimingCacheKey const&, TimingCacheValue const&) noexcep
 #endif
 
 void Config::clearFlag(BuilderFlag builderFlag) noexcept {
-  flags_ &= ~(1U << static_cast<uint32_t>(builderFlag));
+  flags_ &= ~bit("clearFlag", builderFlag);
 }
-void Config::setFlag(BuilderFlag builderFlag) noexcept {
-  flags_ |= 1U << static_cast<uint32_t>(builderFlag);
-}
+void Config::setFlag(BuilderFlag builderFlag) noexcept { flags_ |= bit("setFlag", builderFlag); }
 bool Config::getFlag(BuilderFlag builderFlag) const noexcept {
-  return (flags_ >> static_cast<uint32_t>(builderFlag) & 1U) != 0;
+  return (flags_ & bit("getFlag", builderFlag)) != 0;
 }
 void Config::clearQuantizationFlag(QuantizationFlag flag) noexcept {
-  quantization_flags_ &= ~(1U << static_cast<uint32_t>(flag));
+  quantization_flags_ &= ~bit("clearQuantizationFlag", flag);
 }
 void Config::setQuantizationFlag(QuantizationFlag flag) noexcept {
-  quantization_flags_ |= 1U << static_cast<uint32_t>(flag);
+  quantization_flags_ |= bit("setQuantizationFlag", flag);
 }
 bool Config::getQuantizationFlag(QuantizationFlag flag) const noexcept {
-  return (quantization_flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  return (quantization_flags_ & bit("getQuantizationFlag", flag)) != 0;
 }
 
 void Config::setDeviceType(ILayer const* layer, DeviceType deviceType) noexcept {
-  devices_[layer] = deviceType;
+  guarded(reporter, "IBuilderConfig::setDeviceType", false, [&] {
+    need(layer, "layer");
+    need_right(deviceType, "device");
+    devices_[layer] = deviceType;
+    return true;
+  });
 }
 DeviceType Config::getDeviceType(ILayer const* layer) const noexcept {
   const auto found = devices_.find(layer);
@@ -200,11 +230,14 @@ int32_t Config::getNbOptimizationProfiles() const noexcept {
 }
 
 bool Config::setCalibrationProfile(IOptimizationProfile const* profile) noexcept {
-  calibration_profile_ = static_cast<const Profile*>(profile);
-  return true;
+  return guarded(reporter, "IBuilderConfig::setCalibrationProfile", false, [&] {
+    need(profile, "optimization profile");
+    calibration_profile_ = Watch(static_cast<const Profile*>(profile)->watched);
+    return true;
+  });
 }
 IOptimizationProfile const* Config::getCalibrationProfile() noexcept {
-  return calibration_profile_;
+  return calibration_profile_.get();
 }
 
 ITimingCache* Config::createTimingCache(void const* blob, std::size_t size) const noexcept {
@@ -226,28 +259,42 @@ void Config::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
 }
 
 bool Config::setTimingCache(ITimingCache const& cache, bool) noexcept {
-  timing_cache_ = const_cast<TimingCache*>(static_cast<const TimingCache*>(&cache));
-  return true;
+  return guarded(reporter, "IBuilderConfig::setTimingCache", false, [&] {
+    need(&cache, "timing cache");
+    timing_cache_ = Watch(static_cast<const TimingCache&>(cache).watched);
+    return true;
+  });
 }
-ITimingCache const* Config::getTimingCache() const noexcept { return timing_cache_; }
+ITimingCache const* Config::getTimingCache() const noexcept { return timing_cache_.get(); }
 
 void Config::setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept {
-  pools_[pool] = poolSize;
+  if (bit("setMemoryPoolLimit", pool) != 0) pools_[pool] = poolSize;
 }
 std::size_t Config::getMemoryPoolLimit(MemoryPoolType pool) const noexcept {
+  if (bit("getMemoryPoolLimit", pool) == 0) return 0;
   const auto found = pools_.find(pool);
   return found == pools_.end() ? std::size_t{0} : found->second;
 }
 
 void Config::setPreviewFeature(PreviewFeature feature, bool enable) noexcept {
+  if (bit("setPreviewFeature", feature) == 0) return;
   enable ? void(features_.insert(feature)) : void(features_.erase(feature));
 }
 bool Config::getPreviewFeature(PreviewFeature feature) const noexcept {
-  return features_.contains(feature);
+  return bit("getPreviewFeature", feature) != 0 && features_.contains(feature);
 }
 
 void Config::setPluginsToSerialize(char const* const* paths, int32_t nbPaths) noexcept {
-  plugins_.assign(paths, paths + std::max(0, nbPaths));
+  guarded(reporter, "IBuilderConfig::setPluginsToSerialize", false, [&] {
+    std::vector<std::string> given;
+    for (int32_t i = 0; i < nbPaths; ++i) {
+      need(paths, "list of paths");
+      need(paths[i], "path");
+      given.push_back(paths[i]);
+    }
+    plugins_ = std::move(given);
+    return true;
+  });
 }
 char const* Config::getPluginToSerialize(int32_t index) const noexcept {
   const bool is_one = index >= 0 && index < getNbPluginsToSerialize();

@@ -41,6 +41,7 @@ class Profile final : public Handed<IOptimizationProfile> {
 
   ProfileInfo info;
   Reporter reporter;
+  const Watched<const Profile> watched{this};
 
  private:
   mutable std::map<std::string, std::array<std::vector<int32_t>, 3>> narrow_;
@@ -60,6 +61,7 @@ class TimingCache final : public Handed<ITimingCache> {
 #endif
 
   std::string tuning;  // of octet/tuning.h; empty: nothing measured yet
+  const Watched<TimingCache> watched{this};
 
  private:
   void refuse_edit(const char* function) const;
@@ -74,7 +76,7 @@ class Config final : public Handed<IBuilderConfig> {
   }
   int32_t getAvgTimingIterations() const noexcept override { return avg_timing_iterations_; }
   void setEngineCapability(EngineCapability capability) noexcept override {
-    engine_capability_ = capability;
+    take("setEngineCapability", engine_capability_, capability);
   }
   EngineCapability getEngineCapability() const noexcept override { return engine_capability_; }
   void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept override {
@@ -94,7 +96,7 @@ class Config final : public Handed<IBuilderConfig> {
   void setDLACore(int32_t dlaCore) noexcept override { dla_core_ = dlaCore; }
   int32_t getDLACore() const noexcept override { return dla_core_; }
   void setDefaultDeviceType(DeviceType deviceType) noexcept override {
-    default_device_type_ = deviceType;
+    take("setDefaultDeviceType", default_device_type_, deviceType);
   }
   DeviceType getDefaultDeviceType() const noexcept override { return default_device_type_; }
   void reset() noexcept override;
@@ -103,7 +105,7 @@ class Config final : public Handed<IBuilderConfig> {
   int32_t addOptimizationProfile(IOptimizationProfile const* profile) noexcept override;
   int32_t getNbOptimizationProfiles() const noexcept override;
   void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept override {
-    profiling_verbosity_ = verbosity;
+    take("setProfilingVerbosity", profiling_verbosity_, verbosity);
   }
   ProfilingVerbosity getProfilingVerbosity() const noexcept override {
     return profiling_verbosity_;
@@ -136,7 +138,7 @@ class Config final : public Handed<IBuilderConfig> {
     return builder_optimization_level_;
   }
   void setHardwareCompatibilityLevel(HardwareCompatibilityLevel level) noexcept override {
-    hardware_compatibility_level_ = level;
+    take("setHardwareCompatibilityLevel", hardware_compatibility_level_, level);
   }
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
     return hardware_compatibility_level_;
@@ -154,14 +156,13 @@ class Config final : public Handed<IBuilderConfig> {
   }
   IProgressMonitor* getProgressMonitor() const noexcept override { return progress_monitor_; }
   void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept override {
-    runtime_platform_ = runtimePlatform;
+    take("setRuntimePlatform", runtime_platform_, runtimePlatform);
   }
   RuntimePlatform getRuntimePlatform() const noexcept override { return runtime_platform_; }
   void setMaxNbTactics(int32_t maxNbTactics) noexcept override { max_nb_tactics_ = maxNbTactics; }
   int32_t getMaxNbTactics() const noexcept override { return max_nb_tactics_; }
   bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept override {
-    tiling_optimization_level_ = level;
-    return true;
+    return take("setTilingOptimizationLevel", tiling_optimization_level_, level);
   }
   TilingOptimizationLevel getTilingOptimizationLevel() const noexcept override {
     return tiling_optimization_level_;
@@ -184,12 +185,29 @@ class Config final : public Handed<IBuilderConfig> {
 
   bool has(BuilderFlag flag) const noexcept { return getFlag(flag); }
   const std::vector<ProfileInfo>& profiles() const { return profiles_; }
-  const Profile* calibration_profile() const { return calibration_profile_; }
-  TimingCache* timing_cache() const { return timing_cache_; }
+  const Profile* calibration_profile() const { return calibration_profile_.get(); }
 
   Reporter reporter;
 
  private:
+  // Keeps a value that there is; another is told.
+  template <class T>
+  bool take(const char* function, T& kept, T value) noexcept {
+    return guarded(reporter, "IBuilderConfig", false, [&] {
+      need_right(value, function);
+      kept = value;
+      return true;
+    });
+  }
+  // One bit of flags, which is nowhere for a flag that there is not.
+  template <class Flag>
+  uint32_t bit(const char* function, Flag flag) const noexcept {
+    return guarded(reporter, "IBuilderConfig", uint32_t{0}, [&] {
+      need_right(flag, function);
+      return 1U << static_cast<uint32_t>(flag);
+    });
+  }
+
   int32_t avg_timing_iterations_ = 1;
   EngineCapability engine_capability_ = EngineCapability::kSTANDARD;
   IInt8Calibrator* int8_calibrator_ = nullptr;
@@ -213,8 +231,8 @@ class Config final : public Handed<IBuilderConfig> {
   int32_t min_timing_iterations_ = 1;
 #endif
   std::vector<ProfileInfo> profiles_;
-  const Profile* calibration_profile_ = nullptr;
-  TimingCache* timing_cache_ = nullptr;
+  Watch<const Profile> calibration_profile_;
+  Watch<TimingCache> timing_cache_;
   std::map<const ILayer*, DeviceType> devices_;
   std::map<MemoryPoolType, std::size_t> pools_;
   std::set<PreviewFeature> features_;

@@ -52,8 +52,8 @@ std::string layer_of(const std::string& weight) {
 }  // namespace
 
 Refitter::Refitter(Engine& engine, ILogger* logger)
-    : engine_(engine), reporter_{logger, engine.reporter.recorder} {
-  const OnnxModel model = read_onnx(engine.state()->info.refit_model);
+    : state_(engine.state()), reporter_{logger, engine.reporter.recorder}, hold_(logger) {
+  const OnnxModel model = read_onnx(state_->info.refit_model);
   for (size_t i = 0; i < model.initializers.size(); ++i) {
     OnnxTensor tensor = read_tensor(model.initializers[i]);
     // Constants that the library made for a layer are no weights of the client, and what has no values cannot get others.
@@ -120,7 +120,7 @@ std::string Refitter::changed_graph(std::string_view graph) const {
 }
 
 bool Refitter::rebuild() {
-  const std::shared_ptr<EngineState>& state = engine_.state();
+  const std::shared_ptr<EngineState>& state = state_;
   std::string bytes;
   WireReader reader(state->info.refit_model);
   while (const auto field = reader.next()) {
@@ -174,9 +174,13 @@ int32_t Refitter::getAllWeights(int32_t size, char const** weightsNames) noexcep
 }
 
 bool Refitter::setDynamicRange(char const* tensorName, float min, float max) noexcept {
-  if (tensorName == nullptr || !(min <= max)) return false;
-  ranges_[tensorName] = {min, max};
-  return true;
+  return guarded(reporter_, "IRefitter::setDynamicRange", false, [&] {
+    need(tensorName, "name of a tensor");
+    if (!(min <= max))
+      refuse("no range from " + std::to_string(min) + " to " + std::to_string(max));
+    ranges_[tensorName] = {min, max};
+    return true;
+  });
 }
 float Refitter::getDynamicRangeMin(char const* tensorName) const noexcept {
   const auto found = ranges_.find(tensorName == nullptr ? "" : tensorName);
@@ -240,8 +244,9 @@ Weights Refitter::getWeightsPrototype(char const* weightsName) const noexcept {
 #endif
 
 void* make_refitter(ICudaEngine& engine, ILogger* logger) noexcept {
-  const Reporter reporter{logger, nullptr};
+  const Reporter reporter{logger == nullptr ? &living_logger() : logger, nullptr};
   return guarded(reporter, "createInferRefitter", static_cast<void*>(nullptr), [&]() -> void* {
+    need(logger, "logger");
     auto& own = static_cast<Engine&>(engine);
     if (!own.isRefittable()) refuse("the engine was built without BuilderFlag::kREFIT");
     return static_cast<IRefitter*>(new Refitter(own, logger));
@@ -257,11 +262,12 @@ namespace {
 class ParserRefitter final : public Padded<nvonnxparser::IParserRefitter> {
  public:
   ParserRefitter(IRefitter& refitter, ILogger* logger)
-      : refitter_(refitter), reporter_{logger, nullptr} {}
+      : refitter_(static_cast<Refitter&>(refitter).watched), reporter_{logger, nullptr} {}
 
   bool refitFromBytes(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                       char const*) noexcept override {
     return told("IParserRefitter::refitFromBytes", [&] {
+      need(serializedOnnxModel, "model");
       return take({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize});
     });
   }
@@ -272,6 +278,7 @@ class ParserRefitter final : public Padded<nvonnxparser::IParserRefitter> {
   bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                       char const*) noexcept override {
     return told("IParserRefitter::loadModelProto", [&] {
+      need(serializedOnnxModel, "model");
       loaded_.load({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize}, "");
       return true;
     });
@@ -294,11 +301,13 @@ class ParserRefitter final : public Padded<nvonnxparser::IParserRefitter> {
  private:
   // Every weight of the model that the engine has.
   bool take(std::string_view bytes) {
+    Refitter* refitter = refitter_.get();
+    if (refitter == nullptr) refuse("the refitter was destroyed before its parser");
     bool all = true;
     const OnnxModel model = read_onnx(bytes);
     for (const std::string& initializer : model.initializers) {
       const OnnxTensor tensor = read_tensor(initializer);
-      all = refitter_.setNamedWeights(
+      all = refitter->setNamedWeights(
                 tensor.name.c_str(),
                 {to_trt(tensor.type.dtype), tensor.raw.data(), tensor.type.shape.elements()}) &&
             all;
@@ -319,7 +328,7 @@ class ParserRefitter final : public Padded<nvonnxparser::IParserRefitter> {
     });
   }
 
-  IRefitter& refitter_;
+  Watch<Refitter> refitter_;
   Reporter reporter_;
   ParserErrors errors_;
   LoadedModel loaded_;

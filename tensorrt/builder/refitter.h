@@ -49,6 +49,7 @@ class Refitter final : public Handed<IRefitter> {
 #endif
 
   const Reporter& reporter() const { return reporter_; }
+  const Watched<Refitter> watched{this};
 
  private:
   struct Weight {
@@ -64,8 +65,9 @@ class Refitter final : public Handed<IRefitter> {
   std::string changed_graph(std::string_view graph) const;
   bool rebuild();
 
-  Engine& engine_;
+  std::shared_ptr<EngineState> state_;
   Reporter reporter_;
+  const LoggerHold hold_;
   mutable std::map<std::string, Weight> weights_;
   std::map<std::string, std::array<float, 2>> ranges_;
   std::set<std::string> layers_;  // names that were handed out

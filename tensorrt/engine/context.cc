@@ -32,9 +32,12 @@ octet::Shape unknown_sizes(const std::vector<int64_t>& sizes) {
 }  // namespace
 
 Context::Context(const Engine& engine, [[maybe_unused]] ExecutionContextAllocationStrategy strategy)
-    : engine_(engine),
+    : engine_(engine.watched),
       state_(engine.state()),
       reporter_(engine.reporter),
+#if NV_TENSORRT_MAJOR >= 10
+      runtime_config_(reporter_),
+#endif
       device_(run_device()),
       owners_(state_->info.bindings.size(), "cpu") {
   slots_.resize(state_->info.bindings.size());
@@ -43,6 +46,12 @@ Context::Context(const Engine& engine, [[maybe_unused]] ExecutionContextAllocati
 #endif
   use_profile(0);
   context();
+}
+
+const Engine& Context::engine() const {
+  if (const Engine* clients = engine_.get(); clients != nullptr) return *clients;
+  if (own_engine_ == nullptr) own_engine_ = std::make_unique<const Engine>(state_, reporter_);
+  return *own_engine_;
 }
 
 octet::Context& Context::context() {
@@ -98,6 +107,7 @@ bool Context::is_inside_profile(size_t i, const std::vector<int64_t>& shape) con
 
 bool Context::set_shape(size_t i, const Dims& dims) {
   const BindingInfo& binding = info(i);
+  need_right(dims, "sizes");
   if (!binding.is_input) refuse("'" + binding.name + "' is an output: its sizes follow");
   const std::vector<int64_t> shape = to_vector(dims);
   bool fits = shape.size() == binding.dims.size();

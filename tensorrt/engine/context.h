@@ -17,13 +17,15 @@ namespace octet_trt {
 #if NV_TENSORRT_MAJOR >= 10
 class RuntimeConfig final : public Handed<IRuntimeConfig> {
  public:
-  explicit RuntimeConfig(
-      ExecutionContextAllocationStrategy strategy = ExecutionContextAllocationStrategy::kSTATIC)
-      : strategy_(strategy) {}
+  explicit RuntimeConfig(Reporter told) : reporter_(told) {}
   IRuntimeConfig* getPImpl() noexcept override { return this; }
   void setExecutionContextAllocationStrategy(
       ExecutionContextAllocationStrategy strategy) noexcept override {
-    strategy_ = strategy;
+    guarded(reporter_, "IRuntimeConfig::setExecutionContextAllocationStrategy", false, [&] {
+      need_right(strategy, "strategy");
+      strategy_ = strategy;
+      return true;
+    });
   }
   ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
       const noexcept override {
@@ -31,7 +33,8 @@ class RuntimeConfig final : public Handed<IRuntimeConfig> {
   }
 
  private:
-  ExecutionContextAllocationStrategy strategy_;
+  Reporter reporter_;
+  ExecutionContextAllocationStrategy strategy_ = ExecutionContextAllocationStrategy::kSTATIC;
 };
 #endif
 
@@ -106,6 +109,8 @@ class Context final : public Handed<IExecutionContext> {
   bool getShapeBinding(int32_t bindingIndex, int32_t* data) const noexcept override;
 #endif
 
+  const Watched<const Context> watched{this};
+
   // How often the sizes of inputs were set, and what they are where all are known.
   int64_t shape_changes() const { return shape_changes_; }
   std::vector<octet::Shape> known_input_shapes() const;
@@ -119,6 +124,7 @@ class Context final : public Handed<IExecutionContext> {
   };
   using Addresses = std::vector<void*>;
 
+  const Engine& engine() const;
   const BindingInfo& info(size_t i) const { return state_->info.bindings[i]; }
   int index_of(const char* name, const char* where) const;
   bool set_shape(size_t i, const Dims& dims);
@@ -128,6 +134,7 @@ class Context final : public Handed<IExecutionContext> {
   std::vector<octet::Shape> input_shapes(int64_t batch) const;
   void prepare(int64_t batch);
   octet::Shape shape_of(size_t i) const;
+  bool has_bindings(void* const* bindings, const char* where) const noexcept;
   bool finish(const char* where) noexcept;
 #if NV_TENSORRT_MAJOR >= 10
   bool refuse_watching(const char* function, bool asked) noexcept;
@@ -151,7 +158,8 @@ class Context final : public Handed<IExecutionContext> {
   Addresses own_addresses() const;
   int64_t default_batch() const { return 1; }
 
-  const Engine& engine_;
+  const Watch<const Engine> engine_;
+  mutable std::unique_ptr<const Engine> own_engine_;  // once the client's is gone
   std::shared_ptr<EngineState> state_;
   Reporter reporter_;
 #if NV_TENSORRT_MAJOR >= 10

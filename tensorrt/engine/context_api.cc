@@ -25,7 +25,7 @@ void Context::setDebugSync(bool sync) noexcept { debug_sync_ = sync; }
 bool Context::getDebugSync() const noexcept { return debug_sync_; }
 void Context::setProfiler(IProfiler* profiler) noexcept { profiler_ = profiler; }
 IProfiler* Context::getProfiler() const noexcept { return profiler_; }
-ICudaEngine const& Context::getEngine() const noexcept { return engine_; }
+ICudaEngine const& Context::getEngine() const noexcept { return engine(); }
 void Context::setName(char const* name) noexcept { name_ = name == nullptr ? "" : name; }
 char const* Context::getName() const noexcept { return name_.c_str(); }
 void Context::setDeviceMemory(void*) noexcept {}
@@ -68,8 +68,15 @@ bool Context::allInputShapesSpecified() const noexcept { return allInputDimensio
 void Context::setErrorRecorder(IErrorRecorder* recorder) noexcept { reporter_.recorder = recorder; }
 IErrorRecorder* Context::getErrorRecorder() const noexcept { return reporter_.recorder; }
 
+bool Context::has_bindings(void* const* bindings, const char* where) const noexcept {
+  return guarded(reporter_, where, false, [&] {
+    need(bindings, "list of bindings");
+    return true;
+  });
+}
+
 bool Context::executeV2(void* const* bindings) noexcept {
-  if (bindings == nullptr) return false;
+  if (!has_bindings(bindings, "IExecutionContext::executeV2")) return false;
   return run(Addresses(bindings, bindings + slots_.size()), default_batch(), nullptr) &&
          finish("IExecutionContext::executeV2");
 }
@@ -84,7 +91,7 @@ bool Context::finish(const char* where) noexcept {
 
 bool Context::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t) noexcept {
   return guarded(reporter_, "IExecutionContext::setOptimizationProfileAsync", false, [&] {
-    if (profileIndex < 0 || profileIndex >= engine_.getNbOptimizationProfiles()) {
+    if (profileIndex < 0 || profileIndex >= engine().getNbOptimizationProfiles()) {
       refuse("there is no optimization profile " + std::to_string(profileIndex));
     }
     if (profileIndex != profile_) use_profile(profileIndex);
@@ -120,7 +127,7 @@ void const* Context::getTensorAddress(char const* tensorName) const noexcept {
 }
 
 bool Context::setInputTensorAddress(char const* tensorName, void const* data) noexcept {
-  if (engine_.getTensorIOMode(tensorName) != TensorIOMode::kINPUT) {
+  if (engine().getTensorIOMode(tensorName) != TensorIOMode::kINPUT) {
     reporter_.error(ErrorCode::kINVALID_ARGUMENT,
                     "IExecutionContext::setInputTensorAddress: no input of that name");
     return false;
@@ -129,7 +136,7 @@ bool Context::setInputTensorAddress(char const* tensorName, void const* data) no
 }
 
 void* Context::getOutputTensorAddress(char const* tensorName) const noexcept {
-  if (engine_.getTensorIOMode(tensorName) != TensorIOMode::kOUTPUT) return nullptr;
+  if (engine().getTensorIOMode(tensorName) != TensorIOMode::kOUTPUT) return nullptr;
   return const_cast<void*>(getTensorAddress(tensorName));
 }
 
@@ -154,7 +161,7 @@ bool Context::setInputConsumedEvent(cudaEvent_t event) noexcept {
 cudaEvent_t Context::getInputConsumedEvent() const noexcept { return consumed_; }
 
 bool Context::setOutputAllocator(char const* tensorName, IOutputAllocator* allocator) noexcept {
-  const int i = state_->binding_index(tensorName);
+  const int i = index_of(tensorName, "IExecutionContext::setOutputAllocator");
   if (i < 0 || info(static_cast<size_t>(i)).is_input) return false;
   slots_[static_cast<size_t>(i)].allocator = allocator;
   return true;
@@ -190,20 +197,23 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
 void Context::setPersistentCacheLimit(std::size_t size) noexcept { cache_limit_ = size; }
 std::size_t Context::getPersistentCacheLimit() const noexcept { return cache_limit_; }
 bool Context::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
-  nvtx_ = verbosity;
-  return true;
+  return guarded(reporter_, "IExecutionContext::setNvtxVerbosity", false, [&] {
+    need_right(verbosity, "verbosity");
+    nvtx_ = verbosity;
+    return true;
+  });
 }
 ProfilingVerbosity Context::getNvtxVerbosity() const noexcept { return nvtx_; }
 void Context::setAuxStreams(cudaStream_t*, int32_t) noexcept {}
 
 #if NV_TENSORRT_MAJOR >= 10
 bool Context::setOutputTensorAddress(char const* tensorName, void* data) noexcept {
-  if (engine_.getTensorIOMode(tensorName) != TensorIOMode::kOUTPUT) return false;
+  if (engine().getTensorIOMode(tensorName) != TensorIOMode::kOUTPUT) return false;
   return setTensorAddress(tensorName, data);
 }
 void Context::setDeviceMemoryV2(void*, int64_t) noexcept {}
 std::size_t Context::updateDeviceMemorySizeForShapes() noexcept {
-  return engine_.getDeviceMemorySize();
+  return engine().getDeviceMemorySize();
 }
 
 // No tensor inside of an engine can be watched while it runs.
@@ -244,7 +254,7 @@ bool Context::execute(int32_t batchSize, void* const* bindings) noexcept {
 
 bool Context::enqueue(int32_t batchSize, void* const* bindings, cudaStream_t stream,
                       cudaEvent_t* inputConsumed) noexcept {
-  if (bindings == nullptr) return false;
+  if (!has_bindings(bindings, "IExecutionContext::enqueue")) return false;
   if (batchSize < 1 || batchSize > state_->info.max_batch) {
     reporter_.error(ErrorCode::kINVALID_ARGUMENT, "IExecutionContext::enqueue: a batch of " +
                                                       std::to_string(batchSize) +
@@ -259,7 +269,7 @@ bool Context::enqueue(int32_t batchSize, void* const* bindings, cudaStream_t str
 
 bool Context::enqueueV2(void* const* bindings, cudaStream_t stream,
                         cudaEvent_t* inputConsumed) noexcept {
-  if (bindings == nullptr) return false;
+  if (!has_bindings(bindings, "IExecutionContext::enqueueV2")) return false;
   const bool done = run(Addresses(bindings, bindings + slots_.size()), default_batch(), stream);
   if (inputConsumed != nullptr) record(*inputConsumed, stream);
   return done;
@@ -270,13 +280,13 @@ bool Context::setOptimizationProfile(int32_t profileIndex) noexcept {
 }
 
 bool Context::setBindingDimensions(int32_t bindingIndex, Dims dimensions) noexcept {
-  return setInputShape(engine_.getBindingName(bindingIndex), dimensions);
+  return setInputShape(engine().getBindingName(bindingIndex), dimensions);
 }
 Dims Context::getBindingDimensions(int32_t bindingIndex) const noexcept {
-  return getTensorShape(engine_.getBindingName(bindingIndex));
+  return getTensorShape(engine().getBindingName(bindingIndex));
 }
 Dims Context::getStrides(int32_t bindingIndex) const noexcept {
-  return getTensorStrides(engine_.getBindingName(bindingIndex));
+  return getTensorStrides(engine().getBindingName(bindingIndex));
 }
 bool Context::setInputShapeBinding(int32_t, int32_t const*) noexcept { return false; }
 bool Context::getShapeBinding(int32_t, int32_t*) const noexcept { return false; }

@@ -214,12 +214,13 @@ int32_t Engine::getNbOptimizationProfiles() const noexcept {
 
 Dims Engine::getProfileShape(char const* tensorName, int32_t profileIndex,
                              OptProfileSelector select) const noexcept {
-  const BindingInfo* binding = state_->binding(tensorName);
-  if (binding == nullptr || !binding->is_input) return no_dims();
-  const auto* shape = state_->profile_shape(binding->name, profileIndex, select);
-  if (shape == nullptr) return getTensorShape(tensorName);
-  return guarded(reporter, "ICudaEngine::getProfileShape", no_dims(),
-                 [&] { return to_dims(*shape); });
+  return guarded(reporter, "ICudaEngine::getProfileShape", no_dims(), [&] {
+    need_right(select, "end of a range");
+    const BindingInfo* binding = state_->binding(tensorName);
+    if (binding == nullptr || !binding->is_input) return no_dims();
+    const auto* shape = state_->profile_shape(binding->name, profileIndex, select);
+    return shape == nullptr ? getTensorShape(tensorName) : to_dims(*shape);
+  });
 }
 
 EngineCapability Engine::getEngineCapability() const noexcept {
@@ -262,10 +263,11 @@ IExecutionContext* Engine::createExecutionContextWithoutDeviceMemory() noexcept 
 
 int32_t const* Engine::getProfileTensorValues(char const* tensorName, int32_t profileIndex,
                                               OptProfileSelector select) const noexcept {
-  const auto* wide = state_->profile_values(tensorName, profileIndex, select);
-  if (wide == nullptr) return nullptr;
   return guarded(reporter, "ICudaEngine::getProfileTensorValues",
                  static_cast<int32_t const*>(nullptr), [&]() -> int32_t const* {
+                   need_right(select, "end of a range");
+                   const auto* wide = state_->profile_values(tensorName, profileIndex, select);
+                   if (wide == nullptr) return nullptr;
                    for (const int64_t value : *wide)
                      if (!std::in_range<int32_t>(value))
                        refuse("a value of '" + std::string(tensorName) + "' is " +

@@ -139,6 +139,7 @@ class Engine final : public Handed<ICudaEngine> {
 
   const std::shared_ptr<EngineState>& state() const { return state_; }
   Reporter reporter;
+  const Watched<const Engine> watched{this};
 
  private:
   std::shared_ptr<EngineState> state_;

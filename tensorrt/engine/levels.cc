@@ -11,24 +11,35 @@ namespace {
 
 class SerializationConfig final : public Handed<ISerializationConfig> {
  public:
+  explicit SerializationConfig(Reporter told) : reporter_(told) {}
   bool setFlags(SerializationFlags flags) noexcept override {
     flags_ = flags;
     return true;
   }
   SerializationFlags getFlags() const noexcept override { return flags_; }
   bool clearFlag(SerializationFlag flag) noexcept override {
-    flags_ &= ~(1U << static_cast<uint32_t>(flag));
-    return true;
+    const uint32_t one = bit("clearFlag", flag);
+    flags_ &= ~one;
+    return one != 0;
   }
   bool setFlag(SerializationFlag flag) noexcept override {
-    flags_ |= 1U << static_cast<uint32_t>(flag);
-    return true;
+    const uint32_t one = bit("setFlag", flag);
+    flags_ |= one;
+    return one != 0;
   }
   bool getFlag(SerializationFlag flag) const noexcept override {
-    return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+    return (flags_ & bit("getFlag", flag)) != 0;
   }
 
  private:
+  // Nowhere for a flag that there is not.
+  uint32_t bit(const char* function, SerializationFlag flag) const noexcept {
+    return guarded(reporter_, "ISerializationConfig", uint32_t{0}, [&] {
+      need_right(flag, function);
+      return 1U << static_cast<uint32_t>(flag);
+    });
+  }
+  Reporter reporter_;
   SerializationFlags flags_ = 0;
 };
 
@@ -39,8 +50,10 @@ bool Engine::hasImplicitBatchDimension() const noexcept { return false; }
 IExecutionContext* Engine::createExecutionContext(
     ExecutionContextAllocationStrategy strategy) noexcept {
   return guarded(reporter, "ICudaEngine::createExecutionContext",
-                 static_cast<IExecutionContext*>(nullptr),
-                 [&]() -> IExecutionContext* { return new Context(*this, strategy); });
+                 static_cast<IExecutionContext*>(nullptr), [&]() -> IExecutionContext* {
+                   need_right(strategy, "strategy");
+                   return new Context(*this, strategy);
+                 });
 }
 
 IExecutionContext* Engine::createExecutionContextWithRuntimeConfig(
@@ -49,12 +62,16 @@ IExecutionContext* Engine::createExecutionContextWithRuntimeConfig(
   return createExecutionContext(config->getExecutionContextAllocationStrategy());
 }
 
-IRuntimeConfig* Engine::createRuntimeConfig() noexcept { return new RuntimeConfig; }
+IRuntimeConfig* Engine::createRuntimeConfig() noexcept { return new RuntimeConfig(reporter); }
 ISerializationConfig* Engine::createSerializationConfig() noexcept {
-  return new SerializationConfig;
+  return new SerializationConfig(reporter);
 }
-IHostMemory* Engine::serializeWithConfig(ISerializationConfig&) const noexcept {
-  return serialize();
+IHostMemory* Engine::serializeWithConfig(ISerializationConfig& config) const noexcept {
+  return guarded(reporter, "ICudaEngine::serializeWithConfig", static_cast<IHostMemory*>(nullptr),
+                 [&] {
+                   need(&config, "configuration");
+                   return serialize();
+                 });
 }
 
 std::size_t Engine::getDeviceMemorySizeForProfile(int32_t) const noexcept {
@@ -69,8 +86,12 @@ int64_t Engine::getDeviceMemorySizeForProfileV2(int32_t) const noexcept {
 
 int64_t const* Engine::getProfileTensorValuesV2(char const* tensorName, int32_t profileIndex,
                                                 OptProfileSelector select) const noexcept {
-  const auto* values = state_->profile_values(tensorName, profileIndex, select);
-  return values == nullptr ? nullptr : values->data();
+  return guarded(reporter, "ICudaEngine::getProfileTensorValuesV2",
+                 static_cast<int64_t const*>(nullptr), [&] {
+                   need_right(select, "end of a range");
+                   const auto* values = state_->profile_values(tensorName, profileIndex, select);
+                   return values == nullptr ? nullptr : values->data();
+                 });
 }
 
 // Weights lie in the host's memory, which is the device's: none is streamed.
@@ -89,7 +110,12 @@ bool Engine::isDebugTensor(char const* name) const noexcept {
   return false;
 }
 char const* Engine::getAliasedInputTensor(char const*) const noexcept { return nullptr; }
-int64_t Engine::getEngineStat(EngineStat) const noexcept { return -1; }
+int64_t Engine::getEngineStat(EngineStat stat) const noexcept {
+  return guarded(reporter, "ICudaEngine::getEngineStat", int64_t{-1}, [&] {
+    need_right(stat, "number");
+    return int64_t{-1};
+  });
+}
 #else
 bool Engine::hasImplicitBatchDimension() const noexcept { return state_->info.implicit_batch; }
 

@@ -46,6 +46,7 @@ std::vector<std::byte> read_all(const Read& read) {
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcept {
   return guarded(
       reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr), [&] {
+        need(&streamReader, "reader");
         const auto bytes =
             read_all([&](void* to, int64_t count) { return streamReader.read(to, count); });
         return deserializeCudaEngine(bytes.data(), bytes.size());
@@ -55,6 +56,7 @@ ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcep
 ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept {
   return guarded(
       reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr), [&] {
+        need(&streamReader, "reader");
         const auto bytes = read_all(
             [&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); });
         return deserializeCudaEngine(bytes.data(), bytes.size());

@@ -13,11 +13,20 @@
 
 namespace {
 
+// What a program hands over; where it is null that is told.
+bool is_there(const void* object, const char* what, void* logger) {
+  if (object != nullptr) return true;
+  auto* own = static_cast<nvinfer1::ILogger*>(logger);
+  const octet_trt::Reporter reporter{own == nullptr ? &octet_trt::living_logger() : own, nullptr};
+  reporter.error(octet_trt::ErrorCode::kINVALID_ARGUMENT, std::string("a null ") + what);
+  return false;
+}
+
 // A program of another level has other numbers for the same names: better no object than a wrong one.
 bool is_of_level(void* logger, int32_t version) {
   auto* own = static_cast<nvinfer1::ILogger*>(logger);
   const int32_t major = version >= 10000 ? version / 10000 : version / 1000;
-  if (own == nullptr) return false;
+  if (!is_there(own, "logger", nullptr)) return false;
   const octet_trt::Reporter reporter{own, nullptr};
 #if NV_TENSORRT_MAJOR >= 10
   // 10.8 alone has another order of its network's functions.
@@ -62,14 +71,14 @@ OCTET_TRT_EXPORT void* createInferRuntime_INTERNAL(void* logger, int32_t version
 
 OCTET_TRT_EXPORT void* createInferRefitter_INTERNAL(void* engine, void* logger,
                                                     int32_t version) noexcept {
-  if (engine == nullptr || !is_of_level(logger, version)) return nullptr;
+  if (!is_of_level(logger, version) || !is_there(engine, "engine", logger)) return nullptr;
   return octet_trt::make_refitter(*static_cast<nvinfer1::ICudaEngine*>(engine),
                                   static_cast<nvinfer1::ILogger*>(logger));
 }
 
 // What libnvonnxparser hands on: parsers look into networks.
 OCTET_TRT_EXPORT void* octetCreateOnnxParser(void* network, void* logger) noexcept {
-  if (network == nullptr) return nullptr;
+  if (!is_there(network, "network", logger)) return nullptr;
   auto* own = static_cast<nvinfer1::INetworkDefinition*>(network);
   return static_cast<nvonnxparser::IParser*>(new octet_trt::Parser(
       static_cast<octet_trt::Network&>(*own), static_cast<nvinfer1::ILogger*>(logger)));
@@ -77,7 +86,7 @@ OCTET_TRT_EXPORT void* octetCreateOnnxParser(void* network, void* logger) noexce
 
 #if NV_TENSORRT_MAJOR >= 10
 OCTET_TRT_EXPORT void* octetCreateOnnxRefitter(void* refitter, void* logger) noexcept {
-  if (refitter == nullptr) return nullptr;
+  if (!is_there(refitter, "refitter", logger)) return nullptr;
   return octet_trt::make_parser_refitter(*static_cast<nvinfer1::IRefitter*>(refitter),
                                          static_cast<nvinfer1::ILogger*>(logger));
 }

@@ -16,24 +16,26 @@ Inspector::Inspector(std::shared_ptr<const EngineState> state, Reporter told)
     : state_(std::move(state)), reporter_(told) {}
 
 bool Inspector::setExecutionContext(IExecutionContext const* context) noexcept {
-  context_ = static_cast<const Context*>(context);
+  context_ = context == nullptr ? Watch<const Context>()
+                                : Watch(static_cast<const Context*>(context)->watched);
   inspector_.reset();
   return true;
 }
-IExecutionContext const* Inspector::getExecutionContext() const noexcept { return context_; }
+IExecutionContext const* Inspector::getExecutionContext() const noexcept { return context_.get(); }
 
 // Made when it is asked, for the sizes that the context has then.
 const octet::EngineInspector& Inspector::inspector() const {
-  const int64_t changes = context_ == nullptr ? 0 : context_->shape_changes();
+  const Context* context = context_.get();
+  const int64_t changes = context == nullptr ? 0 : context->shape_changes();
   if (inspector_ && changes_ == changes) return *inspector_;
   octet::InspectorOptions options;
   options.schema = 10;
-  options.has_context = context_ != nullptr;
+  options.has_context = context != nullptr;
   options.threads = octet::usable_processors();
   options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
-  const bool is_sized = context_ != nullptr && context_->allInputDimensionsSpecified();
+  const bool is_sized = context != nullptr && context->allInputDimensionsSpecified();
   const std::vector<octet::Shape> shapes =
-      is_sized ? context_->known_input_shapes() : state_->usual_shapes();
+      is_sized ? context->known_input_shapes() : state_->usual_shapes();
   if (!shapes.empty()) options.profiles.push_back({shapes});
   inspector_.emplace(state_->engine, options);
   changes_ = changes;
@@ -44,6 +46,7 @@ AsciiChar const* Inspector::getLayerInformation(int32_t layerIndex,
                                                 LayerInformationFormat format) const noexcept {
   return guarded(reporter_, "IEngineInspector::getLayerInformation",
                  static_cast<AsciiChar const*>(nullptr), [&]() -> AsciiChar const* {
+                   need_right(format, "format");
                    const auto layer = static_cast<size_t>(layerIndex);
                    if (layerIndex < 0 || layer >= inspector().layer_count())
                      refuse("there is no layer " + std::to_string(layerIndex));
@@ -56,6 +59,7 @@ AsciiChar const* Inspector::getLayerInformation(int32_t layerIndex,
 AsciiChar const* Inspector::getEngineInformation(LayerInformationFormat format) const noexcept {
   return guarded(reporter_, "IEngineInspector::getEngineInformation",
                  static_cast<AsciiChar const*>(nullptr), [&]() -> AsciiChar const* {
+                   need_right(format, "format");
                    text_ =
                        inspector().engine_information(static_cast<octet::InspectorFormat>(format));
                    return text_.c_str();

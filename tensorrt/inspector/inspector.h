@@ -32,7 +32,7 @@ class Inspector final : public Handed<IEngineInspector> {
   Reporter reporter_;
   const octet::EngineInspector& inspector() const;
 
-  const Context* context_ = nullptr;
+  Watch<const Context> context_;  // the client's, which may go before
   mutable std::optional<octet::EngineInspector> inspector_;
   mutable int64_t changes_ = 0;
   mutable std::string text_;  // valid until the next question

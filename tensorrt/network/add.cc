@@ -26,6 +26,7 @@ void set_window(Layer& layer, int32_t rank) {
 }
 
 void check_kernel(const Dims& sizes) {
+  need_right(sizes, "kernel");
   if (sizes.nbDims == 2 || sizes.nbDims == 3) return;
   refuse("a kernel of sizes " + to_string(sizes) + " has neither two nor three dimensions");
 }
@@ -48,6 +49,8 @@ IConvolutionLayer* Network::addConvolutionNd(ITensor& input, OctetSize nbOutputM
                                              Dims const& kernelSize, Weights kernelWeights,
                                              Weights biasWeights) noexcept {
   OCTET_TRT_ADD("addConvolutionNd", IConvolutionLayer, {
+    need_right(kernelWeights, "kernel");
+    need_right(biasWeights, "bias");
     check_kernel(kernelSize);
     auto* layer = add<LayerOf<IConvolutionLayer>>(LayerType::kCONVOLUTION, "Convolution", {&input});
     set_kernel(*layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
@@ -59,6 +62,8 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, OctetSize nbOut
                                                  Dims const& kernelSize, Weights kernelWeights,
                                                  Weights biasWeights) noexcept {
   OCTET_TRT_ADD("addDeconvolutionNd", IDeconvolutionLayer, {
+    need_right(kernelWeights, "kernel");
+    need_right(biasWeights, "bias");
     check_kernel(kernelSize);
     auto* layer =
         add<LayerOf<IDeconvolutionLayer>>(LayerType::kDECONVOLUTION, "Deconvolution", {&input});
@@ -70,6 +75,8 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, OctetSize nbOut
 IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type,
                                      Dims const& windowSize) noexcept {
   OCTET_TRT_ADD("addPoolingNd", IPoolingLayer, {
+    need_right(type, "type");
+    need_right(windowSize, "window");
     auto* layer = add<LayerOf<IPoolingLayer>>(LayerType::kPOOLING, "Pooling", {&input});
     layer->setPoolingType(type);
     layer->setWindowSizeNd(windowSize);
@@ -80,6 +87,7 @@ IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type,
 
 IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) noexcept {
   OCTET_TRT_ADD("addActivation", IActivationLayer, {
+    need_right(type, "type");
     auto* layer = add<LayerOf<IActivationLayer>>(LayerType::kACTIVATION, "Activation", {&input});
     layer->setActivationType(type);
     return layer;
@@ -109,6 +117,8 @@ IScaleLayer* Network::addScale(ITensor& input, ScaleMode mode, Weights shift, We
 IScaleLayer* Network::addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                                  Weights power, int32_t channelAxis) noexcept {
   OCTET_TRT_ADD("addScaleNd", IScaleLayer, {
+    need_right(mode, "mode");
+    for (const Weights& weights : {shift, scale, power}) need_right(weights, "weights");
     auto* layer = add<LayerOf<IScaleLayer>>(LayerType::kSCALE, "Scale", {&input});
     layer->setMode(mode);
     layer->setShift(shift);
@@ -141,6 +151,7 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
 IElementWiseLayer* Network::addElementWise(ITensor& input1, ITensor& input2,
                                            ElementWiseOperation op) noexcept {
   OCTET_TRT_ADD("addElementWise", IElementWiseLayer, {
+    need_right(op, "operation");
     auto* layer =
         add<LayerOf<IElementWiseLayer>>(LayerType::kELEMENTWISE, "ElementWise", {&input1, &input2});
     layer->setOperation(op);
@@ -150,6 +161,7 @@ IElementWiseLayer* Network::addElementWise(ITensor& input1, ITensor& input2,
 
 IUnaryLayer* Network::addUnary(ITensor& input, UnaryOperation operation) noexcept {
   OCTET_TRT_ADD("addUnary", IUnaryLayer, {
+    need_right(operation, "operation");
     auto* layer = add<LayerOf<IUnaryLayer>>(LayerType::kUNARY, "Unary", {&input});
     layer->setOperation(operation);
     return layer;
@@ -159,6 +171,8 @@ IUnaryLayer* Network::addUnary(ITensor& input, UnaryOperation operation) noexcep
 IPaddingLayer* Network::addPaddingNd(ITensor& input, Dims const& prePadding,
                                      Dims const& postPadding) noexcept {
   OCTET_TRT_ADD("addPaddingNd", IPaddingLayer, {
+    need_right(prePadding, "padding before");
+    need_right(postPadding, "padding behind");
     auto* layer = add<LayerOf<IPaddingLayer>>(LayerType::kPADDING, "Padding", {&input});
     layer->setPrePaddingNd(prePadding);
     layer->setPostPaddingNd(postPadding);
@@ -174,6 +188,7 @@ IShuffleLayer* Network::addShuffle(ITensor& input) noexcept {
 IReduceLayer* Network::addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
                                  bool keepDimensions) noexcept {
   OCTET_TRT_ADD("addReduce", IReduceLayer, {
+    need_right(operation, "operation");
     auto* layer = add<LayerOf<IReduceLayer>>(LayerType::kREDUCE, "Reduce", {&input});
     layer->setOperation(operation);
     layer->setReduceAxes(reduceAxes);
@@ -185,6 +200,7 @@ IReduceLayer* Network::addReduce(ITensor& input, ReduceOperation operation, uint
 IMatrixMultiplyLayer* Network::addMatrixMultiply(ITensor& input0, MatrixOperation op0,
                                                  ITensor& input1, MatrixOperation op1) noexcept {
   OCTET_TRT_ADD("addMatrixMultiply", IMatrixMultiplyLayer, {
+    for (const MatrixOperation op : {op0, op1}) need_right(op, "operation");
     auto* layer = add<LayerOf<IMatrixMultiplyLayer>>(LayerType::kMATRIX_MULTIPLY, "Matrix Multiply",
                                                      {&input0, &input1});
     layer->setOperation(0, op0);
@@ -195,6 +211,8 @@ IMatrixMultiplyLayer* Network::addMatrixMultiply(ITensor& input0, MatrixOperatio
 
 IConstantLayer* Network::addConstant(Dims const& dimensions, Weights weights) noexcept {
   OCTET_TRT_ADD("addConstant", IConstantLayer, {
+    need_right(dimensions, "sizes");
+    need_right(weights, "weights");
     auto* layer = add<LayerOf<IConstantLayer>>(LayerType::kCONSTANT, "Constant", {});
     layer->setDimensions(dimensions);
     layer->setWeights(weights);
@@ -210,6 +228,7 @@ IResizeLayer* Network::addResize(ITensor& input) noexcept {
 ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& size,
                                Dims const& stride) noexcept {
   OCTET_TRT_ADD("addSlice", ISliceLayer, {
+    for (const Dims* dims : {&start, &size, &stride}) need_right(*dims, "sizes");
     auto* layer = add<LayerOf<ISliceLayer>>(LayerType::kSLICE, "Slice", {&input});
     layer->setStart(start);
     layer->setSize(size);

@@ -11,7 +11,7 @@ namespace octet_trt {
 
 template <class Layer>
 Layer* Network::add(LayerType type, const char* kind, std::vector<ITensor*> inputs, int outputs) {
-  for (const ITensor* input : inputs) need(input, "tensor");
+  for (ITensor* input : inputs) own(input);
   const std::string number = std::to_string(layers.size());
   auto layer =
       std::make_unique<Layer>(*this, type, "(Unnamed Layer* " + number + ") [" + kind + "]");

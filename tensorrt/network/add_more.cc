@@ -7,6 +7,7 @@ namespace octet_trt {
 ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k,
                              uint32_t reduceAxes) noexcept {
   OCTET_TRT_ADD("addTopK", ITopKLayer, {
+    need_right(op, "operation");
     auto* layer = add<LayerOf<ITopKLayer>>(LayerType::kTOPK, "TopK", {&input}, 2);
     layer->setOperation(op);
     layer->setK(k);
@@ -23,6 +24,7 @@ IGatherLayer* Network::addGather(ITensor& data, ITensor& indices, int32_t axis) 
 
 IGatherLayer* Network::addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept {
   OCTET_TRT_ADD("addGatherV2", IGatherLayer, {
+    need_right(mode, "mode");
     auto* layer = add<LayerOf<IGatherLayer>>(LayerType::kGATHER, "Gather", {&data, &indices});
     layer->setMode(mode);
     return layer;
@@ -42,6 +44,7 @@ IIdentityLayer* Network::addIdentity(ITensor& input) noexcept {
 
 ICastLayer* Network::addCast(ITensor& input, DataType toType) noexcept {
   OCTET_TRT_ADD("addCast", ICastLayer, {
+    need_right(toType, "type");
     auto* layer = add<LayerOf<ICastLayer>>(LayerType::kCAST, "Cast", {&input});
     layer->setToType(toType);
     return layer;
@@ -79,6 +82,8 @@ IAssertionLayer* Network::addAssertion(ITensor& condition, char const* message) 
 
 IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op) noexcept {
   OCTET_TRT_ADD("addFill", IFillLayer, {
+    need_right(dimensions, "sizes");
+    need_right(op, "operation");
     auto* layer = add<LayerOf<IFillLayer>>(LayerType::kFILL, "Fill", {});
     layer->setDimensions(dimensions);
     layer->setOperation(op);
@@ -101,6 +106,7 @@ IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale) noexcep
 IScatterLayer* Network::addScatter(ITensor& data, ITensor& indices, ITensor& updates,
                                    ScatterMode mode) noexcept {
   OCTET_TRT_ADD("addScatter", IScatterLayer, {
+    need_right(mode, "mode");
     auto* layer =
         add<LayerOf<IScatterLayer>>(LayerType::kSCATTER, "Scatter", {&data, &indices, &updates});
     layer->setMode(mode);
@@ -196,25 +202,35 @@ IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosC
   });
 }
 
+namespace {
+
+// A layer with a type that there is not is refused before it is one of the network's.
+template <class Add>
+auto with_type(DataType type, const Add& add) {
+  need_right(type, "type");
+  auto* layer = add();
+  if (layer != nullptr) layer->setToType(type);
+  return layer;
+}
+
+}  // namespace
+
 IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op,
                                DataType outputType) noexcept {
-  IFillLayer* layer = addFill(dimensions, op);
-  if (layer != nullptr) layer->setToType(outputType);
-  return layer;
+  OCTET_TRT_ADD("addFill", IFillLayer,
+                { return with_type(outputType, [&] { return addFill(dimensions, op); }); });
 }
 
 IQuantizeLayer* Network::addQuantizeV2(ITensor& input, ITensor& scale,
                                        DataType outputType) noexcept {
-  IQuantizeLayer* layer = addQuantize(input, scale);
-  if (layer != nullptr) layer->setToType(outputType);
-  return layer;
+  OCTET_TRT_ADD("addQuantize", IQuantizeLayer,
+                { return with_type(outputType, [&] { return addQuantize(input, scale); }); });
 }
 
 IDequantizeLayer* Network::addDequantizeV2(ITensor& input, ITensor& scale,
                                            DataType outputType) noexcept {
-  IDequantizeLayer* layer = addDequantize(input, scale);
-  if (layer != nullptr) layer->setToType(outputType);
-  return layer;
+  OCTET_TRT_ADD("addDequantize", IDequantizeLayer,
+                { return with_type(outputType, [&] { return addDequantize(input, scale); }); });
 }
 
 namespace {
@@ -266,6 +282,7 @@ ICumulativeLayer* Network::addCumulative(ITensor& input, ITensor& axis,
                                          CumulativeOperation operation, bool exclusive,
                                          bool reverse) noexcept {
   OCTET_TRT_ADD("addCumulative", ICumulativeLayer, {
+    need_right(operation, "operation");
     auto* layer =
         add<LayerOf<ICumulativeLayer>>(LayerType::kCUMULATIVE, "Cumulative", {&input, &axis});
     layer->setOperation(operation);

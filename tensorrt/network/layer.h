@@ -34,7 +34,7 @@ class Tensor final : public Handed<ITensor> {
   void setBroadcastAcrossBatch(bool broadcast) noexcept override { broadcasts = broadcast; }
   bool getBroadcastAcrossBatch() const noexcept override { return broadcasts; }
   TensorLocation getLocation() const noexcept override { return location; }
-  void setLocation(TensorLocation where) noexcept override { location = where; }
+  void setLocation(TensorLocation where) noexcept override;
   bool dynamicRangeIsSet() const noexcept override { return range.has_value(); }
   void resetDynamicRange() noexcept override { range.reset(); }
   float getDynamicRangeMin() const noexcept override;
@@ -88,6 +88,8 @@ class LayerCore {
 
   void set_input(int32_t index, ITensor* tensor) noexcept;
   void touch();  // what was inferred holds no more, here and below
+  // A line in the log.
+  void refuse_property(const char* property, const std::string& why) const noexcept;
   Tensor* input(size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
 
   Network& network;
@@ -126,12 +128,16 @@ class LayerOf : public LayerData<Base>, public LayerCore {
     return is_one ? outputs[static_cast<size_t>(index)].get() : nullptr;
   }
   void setInput(int32_t index, ITensor& tensor) noexcept override { set_input(index, &tensor); }
-  void setPrecision(DataType value) noexcept override { precision = value; }
+  void setPrecision(DataType value) noexcept override {
+    if (this->takes("Precision", value)) precision = value;
+  }
   DataType getPrecision() const noexcept override { return precision.value_or(DataType::kFLOAT); }
   bool precisionIsSet() const noexcept override { return precision.has_value(); }
   void resetPrecision() noexcept override { precision.reset(); }
   void setOutputType(int32_t index, DataType value) noexcept override {
-    if (index < 0 || index >= getNbOutputs()) return;
+    if (index < 0 || index >= getNbOutputs())
+      return refused("OutputType", "there is no output " + std::to_string(index));
+    if (!this->takes("OutputType", value)) return;
     output_types.resize(outputs.size());
     output_types[static_cast<size_t>(index)] = value;
     touch();
@@ -156,12 +162,18 @@ class LayerOf : public LayerData<Base>, public LayerCore {
   char const* getMetadata() const noexcept override { return metadata.c_str(); }
 #if NV_TENSORRT_MAJOR >= 10
   // Of processes that share a network; there is one.
-  bool setNbRanks(int32_t count) noexcept override { return count == 1; }
+  bool setNbRanks(int32_t count) noexcept override {
+    if (count != 1) refused("NbRanks", "an engine runs in one process");
+    return count == 1;
+  }
   int32_t getNbRanks() const noexcept override { return 1; }
 #endif
 
  protected:
   void changed() noexcept override { touch(); }
+  void refused(const char* property, const std::string& why) noexcept override {
+    refuse_property(property, why);
+  }
 
  private:
   LayerType type_;

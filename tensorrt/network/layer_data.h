@@ -9,12 +9,25 @@
 
 namespace octet_trt {
 
+// Its layers say so in the log where a property cannot be what it was to be.
 template <class Layer>
-class LayerData : public HandedLayer<Layer> {};
+class CheckedLayer : public HandedLayer<Layer> {
+ protected:
+  template <class T>
+  bool takes(const char* property, const T& value) noexcept {
+    const std::string wrong = wrong_value(value);
+    if (!wrong.empty()) this->refused(property, wrong);
+    return wrong.empty();
+  }
+};
+
+template <class Layer>
+class LayerData : public CheckedLayer<Layer> {};
 
 #define OCTET_TRT_KEEP_AS(Type, Argument, Result, Name, initial)       \
  public:                                                               \
   void set##Name(Argument value) noexcept override {                   \
+    if (!this->takes(#Name, value)) return;                            \
     kept##Name##_ = value;                                             \
     this->changed();                                                   \
   }                                                                    \
@@ -27,17 +40,18 @@ class LayerData : public HandedLayer<Layer> {};
 #define OCTET_TRT_KEEP_WEIGHTS(Name) \
   OCTET_TRT_KEEP(Weights, Name, (Weights{DataType::kFLOAT, nullptr, 0}))
 // A property of later versions, whose setter says whether it took the value.
-#define OCTET_TRT_KEEP_IF(Type, Argument, Name, initial, holds)      \
- public:                                                             \
-  bool set##Name(Argument value) noexcept override {                 \
-    if (!(holds)) return false;                                      \
-    kept##Name##_ = value;                                           \
-    this->changed();                                                 \
-    return true;                                                     \
-  }                                                                  \
-  Type get##Name() const noexcept override { return kept##Name##_; } \
-                                                                     \
- protected:                                                          \
+#define OCTET_TRT_KEEP_IF(Type, Argument, Name, initial, holds)        \
+ public:                                                               \
+  bool set##Name(Argument value) noexcept override {                   \
+    if (!this->takes(#Name, value)) return false;                      \
+    if (!(holds)) return this->refused(#Name, "no such value"), false; \
+    kept##Name##_ = value;                                             \
+    this->changed();                                                   \
+    return true;                                                       \
+  }                                                                    \
+  Type get##Name() const noexcept override { return kept##Name##_; }   \
+                                                                       \
+ protected:                                                            \
   Type kept##Name##_ = initial;
 
 // Kernel, strides, paddings: what convolutions of both directions and pooling share.
@@ -48,6 +62,7 @@ class LayerData : public HandedLayer<Layer> {};
   OCTET_TRT_KEEP_DIMS(StrideNd)                                               \
  public:                                                                      \
   void setPaddingNd(Dims const& padding) noexcept override {                  \
+    if (!this->takes("PaddingNd", padding)) return;                           \
     keptPrePadding_ = padding;                                                \
     keptPostPadding_ = padding;                                               \
     this->changed();                                                          \
@@ -56,7 +71,7 @@ class LayerData : public HandedLayer<Layer> {};
 
 #define OCTET_TRT_DATA(Layer) \
   template <>                 \
-  class LayerData<Layer> : public HandedLayer<Layer>
+  class LayerData<Layer> : public CheckedLayer<Layer>
 
 OCTET_TRT_DATA(IConvolutionLayer){
     OCTET_TRT_KEEP(OctetSize, NbOutputMaps, 0) OCTET_TRT_KEEP(OctetSize, NbGroups, 1)
@@ -141,7 +156,9 @@ OCTET_TRT_DATA(IGatherLayer){OCTET_TRT_KEEP(int32_t, GatherAxis, 0)
 OCTET_TRT_DATA(IMatrixMultiplyLayer) {
  public:
   void setOperation(int32_t index, MatrixOperation op) noexcept override {
-    if (index == 0 || index == 1) operations_[index] = op;
+    if (index != 0 && index != 1) return refused("Operation", "there are two inputs, 0 and 1");
+    if (!takes("Operation", op)) return;
+    operations_[index] = op;
     changed();
   }
   MatrixOperation getOperation(int32_t index) const noexcept override {
@@ -171,7 +188,9 @@ OCTET_TRT_DATA(IResizeLayer) {
   OCTET_TRT_KEEP(bool, ExcludeOutside, false)
  public:
   void setScales(float const* scales, int32_t nbScales) noexcept override {
-    count_ = scales == nullptr ? 0 : std::clamp<int32_t>(nbScales, 0, Dims::MAX_DIMS);
+    if (scales == nullptr || nbScales < 0 || nbScales > Dims::MAX_DIMS)
+      return refused("Scales", std::to_string(nbScales) + " scales, or a null pointer");
+    count_ = nbScales;
     std::copy_n(scales, count_, scales_);
     changed();
   }
@@ -231,7 +250,7 @@ OCTET_TRT_DATA(IDequantizeLayer){OCTET_TRT_KEEP(int32_t, Axis, -1)
 OCTET_TRT_DATA(IEinsumLayer) {
  public:
   bool setEquation(char const* equation) noexcept override {
-    if (equation == nullptr) return false;
+    if (equation == nullptr) return refused("Equation", "a null pointer"), false;
     equation_ = equation;
     changed();
     return true;

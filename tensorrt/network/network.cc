@@ -35,6 +35,8 @@ Tensor* Network::new_tensor(const std::string& name) {
 ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensions) noexcept {
   return guarded(reporter, "INetworkDefinition::addInput", static_cast<ITensor*>(nullptr), [&] {
     if (name == nullptr || *name == '\0') refuse("an input needs a name");
+    need_right(type, "type");
+    need_right(dimensions, "sizes");
     if (!is_valid(dimensions)) refuse(std::string("input '") + name + "' has no valid sizes");
     for (const Tensor* other : inputs_)
       if (other->name == name) refuse(std::string("there is an input '") + name + "' already");
@@ -46,19 +48,24 @@ ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensio
   });
 }
 
+Tensor* Network::own(ITensor* tensor) const {
+  need(tensor, "tensor");
+  auto* given = static_cast<Tensor*>(tensor);
+  if (&given->network != this) refuse("'" + given->name + "' is a tensor of another network");
+  return given;
+}
+
 bool Network::mark(const char* function, ITensor* tensor) noexcept {
   return guarded(reporter, function, false, [&] {
-    need(tensor, "tensor");
-    auto* own = static_cast<Tensor*>(tensor);
-    if (!is_output(*own)) outputs_.push_back(own);
+    Tensor* marked = own(tensor);
+    if (!is_output(*marked)) outputs_.push_back(marked);
     return true;
   });
 }
 
 bool Network::unmark(const char* function, ITensor* tensor) noexcept {
   return guarded(reporter, function, false, [&] {
-    need(tensor, "tensor");
-    std::erase(outputs_, static_cast<Tensor*>(tensor));
+    std::erase(outputs_, own(tensor));
     return true;
   });
 }
@@ -151,22 +158,30 @@ std::vector<std::shared_ptr<LivePlugin>> Network::plugins_of_model() const {
 
 #if NV_TENSORRT_MAJOR >= 10
 bool Network::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
-  return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  return guarded(reporter, "INetworkDefinition::getFlag", false, [&] {
+    need_right(flag, "flag");
+    return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  });
 }
 uint32_t Network::getFlags() const noexcept { return flags_; }
 
 // No tensor inside of an engine can be watched while it runs.
 bool Network::markDebug(ITensor& tensor) noexcept {
   return guarded(reporter, "INetworkDefinition::markDebug", false, [&] {
-    need(&tensor, "tensor");
     reporter.error(ErrorCode::kUNSUPPORTED_STATE, "INetworkDefinition::markDebug: '" +
-                                                      static_cast<Tensor&>(tensor).name +
+                                                      own(&tensor)->name +
                                                       "' cannot be watched; mark it as an output");
     return false;
   });
 }
-bool Network::unmarkDebug(ITensor&) noexcept { return false; }
-bool Network::isDebugTensor(ITensor const&) const noexcept { return false; }
+bool Network::unmarkDebug(ITensor& tensor) noexcept {
+  return guarded(reporter, "INetworkDefinition::unmarkDebug", false,
+                 [&] { return own(&tensor) == nullptr; });
+}
+bool Network::isDebugTensor(ITensor const& tensor) const noexcept {
+  return guarded(reporter, "INetworkDefinition::isDebugTensor", false,
+                 [&] { return own(const_cast<ITensor*>(&tensor)) == nullptr; });
+}
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept { return false; }
 bool Network::unmarkUnfusedTensorsAsDebugTensors() noexcept { return true; }
 bool Network::markWeightsRefittable(char const* name) noexcept {

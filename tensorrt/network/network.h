@@ -51,6 +51,8 @@ class Network final : public Handed<INetworkDefinition> {
   std::string unique(const std::string& wanted);
   void release(const std::string& name) { names_.erase(name); }
   bool is_output(const Tensor& tensor) const;
+  // A tensor that a client gives; refuses null, and one of another network.
+  Tensor* own(ITensor* tensor) const;
   WrittenModel write();
   // Takes a model in; throws octet::Error.
   void parse(std::string_view bytes, const std::string& folder);
@@ -222,6 +224,7 @@ class Network final : public Handed<INetworkDefinition> {
   IBuilder& builder;
   int32_t max_batch = 1;  // that it is built for, where the batch is implicit
   Reporter reporter;
+  const Watched<Network> watched{this};
   std::vector<std::unique_ptr<LayerCore>> layers;
   std::map<const void*, std::string> weight_names;
   std::set<std::string> refittable;

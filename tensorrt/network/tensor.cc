@@ -7,13 +7,20 @@ namespace octet_trt {
 
 void LayerCore::set_input(int32_t index, ITensor* tensor) noexcept {
   guarded(network.reporter, "ILayer::setInput", false, [&] {
-    need(tensor, "tensor");
-    if (index < 0 || index >= 16) return false;
+    Tensor* own = network.own(tensor);
+    if (index < 0 || index >= 16)
+      refuse("layer '" + name + "' has no input " + std::to_string(index));
     const auto at = static_cast<size_t>(index);
     if (inputs.size() <= at) inputs.resize(at + 1);
-    inputs[at] = static_cast<Tensor*>(tensor);
+    inputs[at] = own;
     touch();
     return true;
+  });
+}
+
+void LayerCore::refuse_property(const char* property, const std::string& why) const noexcept {
+  guarded(network.reporter, "ILayer", false, [&]() -> bool {
+    refuse("set" + std::string(property) + " of layer '" + name + "': " + why);
   });
 }
 
@@ -31,7 +38,8 @@ void LayerCore::touch() {
 
 void Tensor::setName(char const* value) noexcept {
   guarded(network.reporter, "ITensor::setName", false, [&] {
-    if (value == nullptr || name == value) return false;
+    if (value == nullptr) refuse("the name of '" + name + "' was to be a null pointer");
+    if (name == value) return true;
     network.release(unique_name);
     name = value;
     unique_name = network.unique(name);
@@ -51,6 +59,7 @@ octet::TensorType Tensor::model_type() const {
 
 void Tensor::setDimensions(Dims const& dimensions) noexcept {
   guarded(network.reporter, "ITensor::setDimensions", false, [&] {
+    need_right(dimensions, "sizes");
     if (!is_input) refuse("the sizes of '" + name + "', which is no input, follow from its layer");
     type.shape = to_shape(network.is_implicit() ? with_front(-1, dimensions) : dimensions);
     for (const auto& layer : network.layers) {
@@ -71,7 +80,21 @@ Dims Tensor::getDimensions() const noexcept {
   });
 }
 
-void Tensor::setType(DataType value) noexcept { asked_type = value; }
+void Tensor::setType(DataType value) noexcept {
+  guarded(network.reporter, "ITensor::setType", false, [&] {
+    need_right(value, "type");
+    asked_type = value;
+    return true;
+  });
+}
+
+void Tensor::setLocation(TensorLocation where) noexcept {
+  guarded(network.reporter, "ITensor::setLocation", false, [&] {
+    need_right(where, "location");
+    location = where;
+    return true;
+  });
+}
 
 DataType Tensor::getType() const noexcept {
   return guarded(network.reporter, "ITensor::getType", DataType::kFLOAT, [&] {
@@ -82,9 +105,13 @@ DataType Tensor::getType() const noexcept {
 }
 
 bool Tensor::setDynamicRange(float min, float max) noexcept {
-  if (!(std::isfinite(min) && std::isfinite(max) && min <= max)) return false;
-  range = Interval{min, max};
-  return true;
+  return guarded(network.reporter, "ITensor::setDynamicRange", false, [&] {
+    if (!(std::isfinite(min) && std::isfinite(max) && min <= max))
+      refuse("'" + name + "' has no range from " + std::to_string(min) + " to " +
+             std::to_string(max));
+    range = Interval{min, max};
+    return true;
+  });
 }
 
 float Tensor::getDynamicRangeMin() const noexcept { return range ? range->min : std::nanf(""); }

@@ -53,9 +53,25 @@ void Parser::add_error(const std::exception& error, const char* function) {
   reporter_.error(function, error);
 }
 
+Network& Parser::network() const {
+  Network* own = network_.get();
+  if (own == nullptr) refuse("the network was destroyed before its parser");
+  return *own;
+}
+
+// Nowhere for a flag that there is not.
+uint32_t Parser::bit(const char* function, nvonnxparser::OnnxParserFlag flag) const noexcept {
+  return guarded(reporter_, function, uint32_t{0}, [&] {
+    const auto number = static_cast<int32_t>(flag);
+    if (number < 0 || number >= nvonnxparser::EnumMax<nvonnxparser::OnnxParserFlag>())
+      refuse(std::to_string(number) + " is no flag");
+    return 1U << static_cast<uint32_t>(number);
+  });
+}
+
 bool Parser::parse_bytes(std::string_view bytes, const std::string& folder) {
   try {
-    network_.parse(bytes, folder);
+    network().parse(bytes, folder);
     return true;
   } catch (const std::exception& error) {
     add_error(error);
@@ -66,6 +82,7 @@ bool Parser::parse_bytes(std::string_view bytes, const std::string& folder) {
 bool Parser::parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
                    char const* model_path) noexcept {
   return guarded(reporter_, "IParser::parse", false, [&] {
+    need(serialized_onnx_model, "model");
     return parse_bytes(
         {static_cast<const char*>(serialized_onnx_model), serialized_onnx_model_size},
         folder_of(model_path));
@@ -74,7 +91,7 @@ bool Parser::parse(void const* serialized_onnx_model, size_t serialized_onnx_mod
 
 bool Parser::parseFromFile(char const* onnxModelFile, int) noexcept {
   return guarded(reporter_, "IParser::parseFromFile", false, [&] {
-    if (onnxModelFile == nullptr) return false;
+    need(onnxModelFile, "name of a file");
     try {
       return parse_bytes(read_file(onnxModelFile), folder_of(onnxModelFile));
     } catch (const std::exception& error) {
@@ -99,33 +116,35 @@ nvonnxparser::IParserError const* Parser::getError(int index) const noexcept {
 void Parser::clearErrors() noexcept { errors_.clear(); }
 
 char const* const* Parser::getUsedVCPluginLibraries(int64_t& nbPluginLibs) const noexcept {
-  nbPluginLibs = 0;
+  if (&nbPluginLibs != nullptr) nbPluginLibs = 0;
   return nullptr;
 }
 
 void Parser::setFlags(nvonnxparser::OnnxParserFlags flags) noexcept { flags_ = flags; }
 nvonnxparser::OnnxParserFlags Parser::getFlags() const noexcept { return flags_; }
 void Parser::clearFlag(nvonnxparser::OnnxParserFlag flag) noexcept {
-  flags_ &= ~(1U << static_cast<uint32_t>(flag));
+  flags_ &= ~bit("IParser::clearFlag", flag);
 }
 void Parser::setFlag(nvonnxparser::OnnxParserFlag flag) noexcept {
-  flags_ |= 1U << static_cast<uint32_t>(flag);
+  flags_ |= bit("IParser::setFlag", flag);
 }
 bool Parser::getFlag(nvonnxparser::OnnxParserFlag flag) const noexcept {
-  return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  return (flags_ & bit("IParser::getFlag", flag)) != 0;
 }
 
 bool Parser::supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
                            SubGraphCollection_t& sub_graph_collection,
                            char const* model_path) noexcept {
   return guarded(reporter_, "IParser::supportsModel", false, [&] {
+    need(serialized_onnx_model, "model");
+    need(&sub_graph_collection, "list of subgraphs");
     const std::string_view bytes(static_cast<const char*>(serialized_onnx_model),
                                  serialized_onnx_model_size);
     supported_ = false;
     all_nodes_.clear();
     sub_graph_collection.clear();
     try {
-      Network(network_.builder, reporter_, false, 1).parse(bytes, folder_of(model_path));
+      Network(network().builder, reporter_, false, 1).parse(bytes, folder_of(model_path));
       supported_ = true;
     } catch (const octet::Error& error) {
       add_error(error);
@@ -143,7 +162,8 @@ bool Parser::supportsModel(void const* serialized_onnx_model, size_t serialized_
 
 #if NV_TENSORRT_MAJOR >= 10
 ITensor const* Parser::getLayerOutputTensor(char const* name, int64_t i) noexcept {
-  for (const auto& layer : network_.layers) {
+  if (network_.get() == nullptr) return nullptr;
+  for (const auto& layer : network_.get()->layers) {
     const bool is_it = name != nullptr && layer->parsed && layer->name == name;
     if (is_it && i >= 0 && static_cast<size_t>(i) < layer->outputs.size())
       return layer->outputs[static_cast<size_t>(i)].get();
@@ -159,8 +179,9 @@ bool Parser::supportsModelV2(void const* serializedOnnxModel, size_t serializedO
 int64_t Parser::getNbSubgraphs() noexcept { return all_nodes_.empty() ? 0 : 1; }
 bool Parser::isSubgraphSupported(int64_t const index) noexcept { return index == 0 && supported_; }
 int64_t* Parser::getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept {
-  subgraphLength = index == 0 ? static_cast<int64_t>(all_nodes_.size()) : 0;
-  return subgraphLength == 0 ? nullptr : all_nodes_.data();
+  const size_t count = index == 0 ? all_nodes_.size() : 0;
+  if (&subgraphLength != nullptr) subgraphLength = static_cast<int64_t>(count);
+  return count == 0 ? nullptr : all_nodes_.data();
 }
 bool Parser::setBuilderConfig(IBuilderConfig const* const) noexcept { return true; }
 
@@ -180,6 +201,7 @@ bool Parser::told(const char* function, const Work& work) noexcept {
 bool Parser::loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                             char const* modelPath) noexcept {
   return told("IParser::loadModelProto", [&] {
+    need(serializedOnnxModel, "model");
     loaded_.load({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize},
                  folder_of(modelPath));
   });
@@ -189,7 +211,7 @@ bool Parser::loadInitializer(char const* name, void const* data, size_t size) no
 }
 bool Parser::parseModelProto() noexcept {
   return told("IParser::parseModelProto",
-              [&] { network_.parse(loaded_.bytes(), loaded_.folder()); });
+              [&] { network().parse(loaded_.bytes(), loaded_.folder()); });
 }
 #endif
 

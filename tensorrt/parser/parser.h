@@ -53,7 +53,8 @@ class ParserErrors {
 
 class Parser final : public Padded<nvonnxparser::IParser> {
  public:
-  Parser(Network& network, ILogger* logger) : network_(network), reporter_{logger, nullptr} {}
+  Parser(Network& network, ILogger* logger)
+      : network_(network.watched), reporter_{logger, nullptr} {}
   bool parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
              char const* model_path = nullptr) noexcept override;
   bool parseFromFile(char const* onnxModelFile, int verbosity) noexcept override;
@@ -93,7 +94,10 @@ class Parser final : public Padded<nvonnxparser::IParser> {
   bool told(const char* function, const Work& work) noexcept;
   void add_error(const std::exception& error, const char* function = "IParser::parse");
 
-  Network& network_;
+  Network& network() const;  // refuses to do anything once it is gone
+  uint32_t bit(const char* function, nvonnxparser::OnnxParserFlag flag) const noexcept;
+
+  Watch<Network> network_;
   Reporter reporter_;
   ParserErrors errors_;
   LoadedModel loaded_;

@@ -86,6 +86,11 @@ IDimensionExpr const* SizeBuilder::constant(OctetSize value) noexcept {
 
 IDimensionExpr const* SizeBuilder::operation(DimensionOperation op, IDimensionExpr const& first,
                                              IDimensionExpr const& second) noexcept {
+  if (&first == nullptr || &second == nullptr || !wrong_value(op).empty()) {
+    if (problem_.empty())
+      problem_ = "operation " + std::to_string(static_cast<int>(op)) + " of null sizes, or none";
+    return add(std::nullopt);
+  }
   const auto& a = static_cast<const SizeExpr&>(first);
   const auto& b = static_cast<const SizeExpr&>(second);
   const bool told = a.told || b.told;
@@ -101,10 +106,12 @@ IDimensionExpr const* SizeBuilder::operation(DimensionOperation op, IDimensionEx
 #if NV_TENSORRT_MAJOR >= 10
 IDimensionExpr const* SizeBuilder::declareSizeTensor(int32_t outputIndex, IDimensionExpr const&,
                                                      IDimensionExpr const& upper) noexcept {
-  const std::optional<SizeRange>& most = static_cast<const SizeExpr&>(upper).range;
-  if (outputIndex < 0) {
+  const auto* bound = static_cast<const SizeExpr*>(&upper);
+  const std::optional<SizeRange> most = bound == nullptr ? std::nullopt : bound->range;
+  if (outputIndex < 0 || bound == nullptr) {
     if (problem_.empty())
-      problem_ = "declareSizeTensor(" + std::to_string(outputIndex) + ") names no output";
+      problem_ = "declareSizeTensor(" + std::to_string(outputIndex) + ") names no output" +
+                 (bound == nullptr ? ", or a null size" : "");
     return add(most);
   }
   if (std::ranges::find(size_tensors_, outputIndex) == size_tensors_.end())

@@ -26,7 +26,7 @@ using AnyCreator = IPluginCreator;
 #endif
 
 // The creators of one kind of function: those of the elder classes, and at level 10 those of IPluginV3.
-struct RegisteredCreator {
+struct Registered {
   AnyCreator* creator;
   FoundCreator typed;
   PluginName name;
@@ -73,14 +73,14 @@ class Registry final : public Padded<IPluginRegistry> {
     std::vector<AnyCreator*> creators;
   };
 
-  bool add(RegisteredCreator entry);
+  bool add(Registered entry);
   bool remove(const AnyCreator* creator);
-  Reporter reporter() const { return {nullptr, recorder_}; }
+  Reporter reporter() const { return {&living_logger(), recorder_}; }
   bool register_shown(void* library);
   void keep(void* library, bool shows, const std::vector<AnyCreator*>& creators);
 
   mutable std::mutex mutex_;
-  std::vector<RegisteredCreator> entries_;
+  std::vector<Registered> entries_;
   std::map<void*, Library> libraries_;
   mutable std::vector<IPluginCreator*> list_;
 #if NV_TENSORRT_MAJOR >= 10
@@ -114,9 +114,9 @@ bool same_name(const PluginName& a, const PluginName& b) {
   return a.type == b.type && a.version == b.version && a.space == b.space;
 }
 
-bool Registry::add(RegisteredCreator entry) {
+bool Registry::add(Registered entry) {
   const std::lock_guard lock(mutex_);
-  for (const RegisteredCreator& other : entries_)
+  for (const Registered& other : entries_)
     if (same_name(other.name, entry.name)) return false;
   if (loaded_creators != nullptr) loaded_creators->push_back(entry.creator);
   entries_.push_back(std::move(entry));
@@ -125,15 +125,15 @@ bool Registry::add(RegisteredCreator entry) {
 
 bool Registry::remove(const AnyCreator* creator) {
   const std::lock_guard lock(mutex_);
-  return std::erase_if(entries_, [&](const RegisteredCreator& entry) {
-           return entry.creator == creator;
-         }) > 0;
+  return std::erase_if(entries_,
+                       [&](const Registered& entry) { return entry.creator == creator; }) > 0;
 }
 
 bool Registry::registerCreator(IPluginCreator& creator,
                                AsciiChar const* const pluginNamespace) noexcept {
   return guarded(reporter(), "IPluginRegistry::registerCreator", false, [&] {
-    RegisteredCreator entry{&creator, {}, {}};
+    need(&creator, "creator");
+    Registered entry{&creator, {}, {}};
     entry.typed.v2 = &creator;
     entry.name = {word_of(creator.getPluginName()), word_of(creator.getPluginVersion()),
                   word_of(pluginNamespace)};
@@ -147,7 +147,7 @@ bool Registry::registerCreator(IPluginCreator& creator,
 IPluginCreator* const* Registry::getPluginCreatorList(int32_t* const numCreators) const noexcept {
   const std::lock_guard lock(mutex_);
   list_.clear();
-  for (const RegisteredCreator& entry : entries_)
+  for (const Registered& entry : entries_)
     if (entry.typed.v2 != nullptr) list_.push_back(entry.typed.v2);
   if (numCreators != nullptr) *numCreators = static_cast<int32_t>(list_.size());
   return list_.data();
@@ -165,7 +165,7 @@ IPluginCreator* Registry::getPluginCreator(AsciiChar const* const pluginName,
 FoundCreator Registry::find(const PluginName& name) const {
   const std::lock_guard lock(mutex_);
   const auto at = std::ranges::find_if(
-      entries_, [&](const RegisteredCreator& entry) { return same_name(entry.name, name); });
+      entries_, [&](const Registered& entry) { return same_name(entry.name, name); });
   return at == entries_.end() ? FoundCreator{} : at->typed;
 }
 
@@ -173,7 +173,7 @@ std::vector<std::string> Registry::spaces(const std::string& type,
                                           const std::string& version) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> found;
-  for (const RegisteredCreator& entry : entries_)
+  for (const Registered& entry : entries_)
     if (entry.name.type == type && (version.empty() || entry.name.version == version))
       found.push_back(entry.name.space);
   return found;
@@ -182,7 +182,10 @@ std::vector<std::string> Registry::spaces(const std::string& type,
 void Registry::setErrorRecorder(IErrorRecorder* const recorder) noexcept { recorder_ = recorder; }
 IErrorRecorder* Registry::getErrorRecorder() const noexcept { return recorder_; }
 bool Registry::deregisterCreator(IPluginCreator const& creator) noexcept {
-  return remove(&creator);
+  return guarded(reporter(), "IPluginRegistry::deregisterCreator", false, [&] {
+    need(&creator, "creator");
+    return remove(&creator);
+  });
 }
 bool Registry::isParentSearchEnabled() const { return searches_parent_; }
 void Registry::setParentSearchEnabled(bool const enabled) { searches_parent_ = enabled; }
@@ -277,6 +280,7 @@ void Registry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
 bool Registry::registerCreator(IPluginCreatorInterface& creator,
                                AsciiChar const* const pluginNamespace) noexcept {
   return guarded(reporter(), "IPluginRegistry::registerCreator", false, [&] {
+    need(&creator, "creator");
     const std::string kind = word_of(creator.getInterfaceInfo().kind);
     if (kind == "PLUGIN CREATOR_V1")
       return registerCreator(static_cast<IPluginCreator&>(creator), pluginNamespace);
@@ -285,7 +289,7 @@ bool Registry::registerCreator(IPluginCreatorInterface& creator,
              "'; those of IPluginCreator and IPluginCreatorV3One are taken");
     }
     auto& own = static_cast<IPluginCreatorV3One&>(creator);
-    RegisteredCreator entry{&creator, {}, {}};
+    Registered entry{&creator, {}, {}};
     entry.typed.v3 = &own;
     const std::string space = word_of(pluginNamespace);
     entry.name = {word_of(own.getPluginName()), word_of(own.getPluginVersion()),
@@ -298,7 +302,7 @@ IPluginCreatorInterface* const* Registry::getAllCreators(
     int32_t* const numCreators) const noexcept {
   const std::lock_guard lock(mutex_);
   interfaces_.clear();
-  for (const RegisteredCreator& entry : entries_) interfaces_.push_back(entry.creator);
+  for (const Registered& entry : entries_) interfaces_.push_back(entry.creator);
   if (numCreators != nullptr) *numCreators = static_cast<int32_t>(interfaces_.size());
   return interfaces_.data();
 }
@@ -322,7 +326,10 @@ IPluginCreatorInterface* Registry::getCreator(AsciiChar const* const pluginName,
 }
 
 bool Registry::deregisterCreator(IPluginCreatorInterface const& creator) noexcept {
-  return remove(&creator);
+  return guarded(reporter(), "IPluginRegistry::deregisterCreator", false, [&] {
+    need(&creator, "creator");
+    return remove(&creator);
+  });
 }
 
 IPluginResource* Registry::kept_resource(const std::string& key) {

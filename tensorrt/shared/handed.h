@@ -2,6 +2,7 @@
 // What the library hands out. At level 10 an object is the handle that a client holds and the table that the handle calls, in one.
 #pragma once
 
+#include <memory>
 #include <typeinfo>
 
 #include "tensorrt/shared/types.h"
@@ -11,6 +12,48 @@ namespace octet_trt {
 // The logger of the process: the first that a builder, a runtime or a refitter was made with.
 void remember_logger(nvinfer1::ILogger* logger);
 nvinfer1::ILogger* remembered_logger();
+// For what belongs to no object (the registry): the logger of one that is there, or one that writes to standard error.
+nvinfer1::ILogger& living_logger();
+
+// Of an object that was made with a logger: as long as it is there, so is the logger.
+class LoggerHold {
+ public:
+  explicit LoggerHold(nvinfer1::ILogger* logger);
+  ~LoggerHold();
+  LoggerHold(const LoggerHold&) = delete;
+  LoggerHold& operator=(const LoggerHold&) = delete;
+
+ private:
+  nvinfer1::ILogger* logger_;
+};
+
+// Clients destroy objects in any order: what may go before the one that points to it is watched.
+template <class Object>
+class Watched {
+ public:
+  explicit Watched(Object* object) : self_(std::make_shared<Object*>(object)) {}
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  std::weak_ptr<Object*> watch() const { return self_; }
+
+ private:
+  std::shared_ptr<Object*> self_;
+};
+
+template <class Object>
+class Watch {
+ public:
+  Watch() = default;
+  explicit Watch(const Watched<Object>& watched) : self_(watched.watch()) {}
+  // Null where it is gone.
+  Object* get() const {
+    const auto self = self_.lock();
+    return self == nullptr ? nullptr : *self;
+  }
+
+ private:
+  std::weak_ptr<Object*> self_;
+};
 
 #if NV_TENSORRT_MAJOR >= 10
 
@@ -59,6 +102,8 @@ class HandedLayer : public Layer,
   }
   // A property changed: what was inferred of the layer holds no more.
   virtual void changed() noexcept = 0;
+  // A property was to be what it cannot be, and stays what it is.
+  virtual void refused(const char* property, const std::string& why) noexcept = 0;
 };
 
 // The name of a function that is overloaded in a handle, and has a name of its own in a table.
@@ -79,6 +124,7 @@ template <class Layer>
 class HandedLayer : public Layer {
  protected:
   virtual void changed() noexcept = 0;
+  virtual void refused(const char* property, const std::string& why) noexcept = 0;
 };
 
 #define OCTET_TRT_V2(name) name

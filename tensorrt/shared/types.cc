@@ -14,6 +14,25 @@ void need(const void* object, const char* what) {
   if (object == nullptr) refuse(std::string("a null ") + what);
 }
 
+std::string wrong_value(const Dims& dims) {
+  if (&dims == nullptr) return "null sizes";
+  if (dims.nbDims >= -1 && dims.nbDims <= Dims::MAX_DIMS) return {};
+  return std::to_string(dims.nbDims) + " dimensions, of at most eight";
+}
+
+std::string wrong_value(const Weights& weights) {
+  if (const std::string wrong = wrong_value(weights.type); !wrong.empty())
+    return "weights of type " + wrong;
+  if (weights.count < 0) return std::to_string(weights.count) + " weights";
+  if (weights.count > 0 && weights.values == nullptr)
+    return std::to_string(weights.count) + " weights at a null pointer";
+  return {};
+}
+
+std::string wrong_value(const Permutation& permutation) {
+  return &permutation == nullptr ? "a null permutation" : "";
+}
+
 void refuse(const std::string& text) {
   throw octet::Error(octet::Error::Code::invalid_argument, text);
 }

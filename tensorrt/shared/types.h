@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "NvInfer.h"
@@ -35,5 +36,26 @@ Dims without_front(const Dims& dims);
 [[noreturn]] void refuse(const std::string& text);
 // Programs that were compiled elsewhere may hand over a reference to nothing: refused as "a null tensor" where `what` is "tensor".
 void need(const void* object, const char* what);
+
+// What is wrong with a value that crosses the interface; empty: nothing.
+template <class T>
+std::string wrong_value(const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto number = static_cast<int32_t>(value);
+    if (number < 0 || number >= EnumMax<T>())
+      return std::to_string(number) + " has no name in its enumeration";
+  }
+  return {};
+}
+std::string wrong_value(const Dims& dims);  // null, or more than eight
+std::string wrong_value(const Weights& weights);
+std::string wrong_value(const Permutation& permutation);  // null
+
+// Refuses such a value.
+template <class T>
+void need_right(const T& value, const char* what) {
+  if (const std::string wrong = wrong_value(value); !wrong.empty())
+    refuse(std::string(what) + ": " + wrong);
+}
 
 }  // namespace octet_trt
