@@ -3,18 +3,22 @@
 """octet.ray on clusters of several nodes, of which some are lost, and actors that are killed: the bytes and the sums stay those of one machine."""
 
 import concurrent.futures
+import functools
 import math
 import os
 import pathlib
 import shutil
 import signal
+import textwrap
 import time
+import types
 import unittest
 import uuid
 import warnings
 
 import harness
 import rays
+import tritons
 from harness import scratch
 
 ROWS, BLOCKS = 480, 60
@@ -51,12 +55,24 @@ def fails(batch):
     raise ValueError("of the user's own")
 
 
+def node_options():
+    """With ports that are known beforehand: a node that asks its agent for them gives up soon on a busy machine."""
+    ports = ("metrics_agent_port", "runtime_env_agent_port", "dashboard_agent_listen_port", "metrics_export_port")
+    return {"num_cpus": 2, "object_store_memory": 128 << 20, **dict(zip(ports, tritons.free_ports(len(ports))))}
+
+
+def compiled(**options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return octet.compile(rays.MODEL, **options)
+
+
 def actors_of(name):
     """The processes of actors of this test's clusters."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            mine = TOKEN.encode() in (process / "environ").read_bytes() and f"({name})".encode() in (process / "cmdline").read_bytes()
+            mine = TOKEN.encode() in (process / "environ").read_bytes() and name.encode() in (process / "cmdline").read_bytes()
         except OSError:
             continue
         found += [int(process.name)] if mine else []
@@ -68,7 +84,7 @@ class Nodes(unittest.TestCase):
         self.seen = pathlib.Path(scratch()) / uuid.uuid4().hex
         self.seen.mkdir()
         # Nothing but the caller runs on the first one.
-        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 128 << 20, "include_dashboard": False})
+        self.cluster = Cluster(initialize_head=True, head_node_args={**node_options(), "num_cpus": 0, "include_dashboard": False})
         self.nodes = [self.add_node(), self.add_node()]
         ray.init(address=self.cluster.address, log_to_driver=False, logging_level="error")
         self.cluster.wait_for_nodes()
@@ -80,7 +96,7 @@ class Nodes(unittest.TestCase):
         shutil.rmtree(self.seen)
 
     def add_node(self, **more):
-        return self.cluster.add_node(**{"num_cpus": 2, "object_store_memory": 128 << 20, **more})
+        return self.cluster.add_node(**{**node_options(), **more})
 
     def slow(self, part):
         return rays.dataset(part, ROWS, BLOCKS).map_batches(Prepare(str(self.seen)), batch_size=None)
@@ -98,7 +114,6 @@ class Nodes(unittest.TestCase):
 
     def lose(self, node):
         def act():
-            self.add_node()
             self.cluster.remove_node(node, allow_graceful=False)
             return any(path.name.startswith(node.node_id) for path in self.seen.iterdir())
 
@@ -113,24 +128,19 @@ class Nodes(unittest.TestCase):
 
         return act
 
-    def compiled(self, **options):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return octet.compile(rays.MODEL, **options)
-
     def test_calibration_outlives_nodes_and_actors(self):
-        expected = self.compiled(calibration=rays.images("train", ROWS)[0]).to_bytes()
+        expected = compiled(calibration=rays.images("train", ROWS)[0]).to_bytes()
         data = self.slow("train")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made, found = self.meanwhile(
-                lambda: octet.ray.calibrate(data, rays.MODEL, workers=2), (BLOCKS // 5, self.lose(self.nodes[0])),
-                (BLOCKS * 2 // 5, self.lose(self.nodes[1])), (BLOCKS * 3 // 5, self.kill("MapBatches(_Watcher)")))
-        self.assertEqual(found, [True, True, True], "each of them had done something of it")
+                lambda: octet.ray.calibrate(data, rays.MODEL, workers=2), (BLOCKS // 4, self.lose(self.nodes[0])),
+                (BLOCKS // 2, self.kill("MapBatches(_Watcher)")))
+        self.assertEqual(found, [True, True], "each of them had done something of it")
         self.assertEqual(made.to_bytes(), expected)
 
     def test_evaluation_outlives_nodes_and_actors(self):
-        engine = self.compiled(calibration=rays.images("train", 200)[0])
+        engine = compiled(calibration=rays.images("train", 200)[0])
         images, labels = rays.images("test", ROWS)
         logits = octet.Context(engine).run(images)[0]
         sums = rays.losses({"logits": logits}, {"label": labels})
@@ -140,15 +150,6 @@ class Nodes(unittest.TestCase):
             (BLOCKS // 2, self.kill("MapBatches(_Judge)")))
         self.assertEqual(acted, [True, True], "each of them had done something of it")
         self.assertEqual(found, {"samples": ROWS, "loss": math.fsum(sums["loss"]), "even": int(sums["even"].sum())})
-
-    def test_offline_inference(self):
-        engine = self.compiled(calibration=rays.images("train", 200)[0])
-        predicted = rays.dataset("test", 100, blocks=4).map_batches(
-            octet.ray.Predictor, fn_constructor_args=(ray.put(engine),), fn_constructor_kwargs={"rows": 8}, batch_size=None, batch_format="numpy",
-            compute=ray.data.ActorPoolStrategy(size=2)).to_pandas()
-        self.assertEqual(sorted(predicted.columns), ["label", "logits"])
-        rows = {np.asarray(row, np.float32).tobytes() for row in predicted["logits"]}
-        self.assertEqual(rows, {row.tobytes() for row in octet.Context(engine).run(rays.images("test", 100)[0])[0]})
 
     def test_processors_of_several_kinds(self):
         levels = ["none", "avx2", octet.cpu_isa()]
@@ -165,6 +166,28 @@ class Nodes(unittest.TestCase):
         self.assertEqual(seen.samples, ROWS)
         with rays.Wrong(self, "invalid_argument", "'amx9'"):
             octet.ray.observe(rays.dataset("train", 10), rays.MODEL, workers=1, cpu_isa="amx9")
+
+
+class OneNode(unittest.TestCase):
+    """What ray_test.py leaves out."""
+
+    @classmethod
+    def setUpClass(cls):
+        ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error", object_store_memory=128 << 20)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+
+    @classmethod
+    def tearDownClass(cls):
+        ray.shutdown()
+
+    def test_offline_inference(self):
+        engine = compiled(calibration=rays.images("train", 200)[0])
+        predicted = rays.dataset("test", 100, blocks=4).map_batches(
+            octet.ray.Predictor, fn_constructor_args=(ray.put(engine),), fn_constructor_kwargs={"rows": 8}, batch_size=None, batch_format="numpy",
+            compute=ray.data.ActorPoolStrategy(size=2)).to_pandas()
+        self.assertEqual(sorted(predicted.columns), ["label", "logits"])
+        rows = {np.asarray(row, np.float32).tobytes() for row in predicted["logits"]}
+        self.assertEqual(rows, {row.tobytes() for row in octet.Context(engine).run(rays.images("test", 100)[0])[0]})
 
     def test_rows_of_several_shapes(self):
         """A network that takes images of any size, of which no two are equal."""
@@ -185,9 +208,35 @@ class Nodes(unittest.TestCase):
             made = octet.ray.calibrate(ray.data.from_items([{"x": array} for array in arrays], override_num_blocks=3), model, workers=2)
         self.assertEqual(made.to_bytes(), expected)
 
+    def test_the_page_runs(self):
+        page = (harness.ROOT / "docs/ray.md").read_text()
+        blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
+        self.assertGreaterEqual(len(blocks), 5)
+        folder = scratch() / "page"
+        folder.mkdir()
+        for name in ("digits.onnx", "digits.npz"):
+            shutil.copy(harness.DIGITS / name, folder)
+        here = os.getcwd()
+        os.chdir(folder)
+        self.addCleanup(os.chdir, here)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec("".join(blocks), {})
+
+    def test_the_recipe_for_folds(self):
+        """Of docs/ray.md for Spark and Dask: the functions that both take, in the page's own words."""
+        page = (harness.ROOT / "docs/ray.md").read_text()
+        code = page.partition("Spark, of an RDD of arrays:\n\n")[2].partition("    model = context")[0]
+        scope = {"octet": octet, "np": np, "model": types.SimpleNamespace(value=rays.MODEL.read_bytes())}
+        exec(textwrap.dedent(code), scope)
+        images = rays.images("train", 90)[0]
+        parts = [next(scope["observed"](iter(images[begin:end]))) for begin, end in ((0, 1), (1, 60), (60, 60), (60, 90))]
+        seen = functools.reduce(scope["added"], reversed(parts), octet.Observation().to_bytes())
+        self.assertEqual(compiled(calibration=octet.Observation.from_bytes(seen)).to_bytes(), compiled(calibration=images).to_bytes())
+
     def test_what_is_wrong(self):
         good = rays.dataset("train", 10, blocks=2)
-        engine = self.compiled()
+        engine = compiled()
         with rays.Wrong(self, "invalid_argument", "inputs are 'image'"):
             octet.ray.observe(good, rays.MODEL, columns={"picture": "image"})
         with rays.Wrong(self, "invalid_argument", "image"):

@@ -118,7 +118,7 @@ def observe(  # noqa: PLR0913: what the cluster, the model and the data may be t
         Error: The model, an option or the data are wrong, or the actors' processors are of several kinds.
         ray.exceptions.RayError: The cluster failed.
     """
-    options = {"equalize": equalize, "input_shapes": dict(input_shapes or {}), "weights_folder": weights_folder, "threads": threads}
+    options: dict[str, Any] = {"equalize": equalize, "input_shapes": dict(input_shapes or {}), "weights_folder": weights_folder, "threads": threads}
     Observer(model, **options)  # what is wrong with it is said here, before anything starts
     actors = pool(workers, threads, ray_options)
     if cpu_isa is not None:
@@ -128,8 +128,10 @@ def observe(  # noqa: PLR0913: what the cluster, the model and the data may be t
     content = ray.put(_own(model, options))
     parts = dataset.map_batches(
         _Watcher, fn_constructor_args=(content, options, columns), batch_size=batch_size, batch_format="numpy", zero_copy_batch=True, **actors)
+    # It asks for no CPU: actors may hold all that there are, and wait for their results to be taken.
+    sums = parts.map_batches(_fold, batch_size=_FOLDED, batch_format="pyarrow", num_cpus=0)
     total, levels = _octet.Observation(), set[str]()
-    for folded in parts.map_batches(_fold, batch_size=_FOLDED, batch_format="pyarrow").iter_batches(batch_size=1, batch_format="pyarrow"):
+    for folded in sums.iter_batches(batch_size=1, batch_format="pyarrow"):
         part, its_levels, error = _sum(folded)
         if error:
             raise_told(error)

@@ -129,7 +129,7 @@ def evaluate(  # noqa: PLR0913: what the cluster, the engine and the data may be
     loaded = engine_of(engine)
     sizes = None if rows is None else [rows]
     Runner(loaded, sizes=sizes)  # what is wrong with these is said here
-    options = {"device": device, "threads": threads, "sizes": sizes}
+    options: dict[str, Any] = {"device": device, "threads": threads, "sizes": sizes}
     totals: dict[str, Fraction] = {"samples": Fraction()}
     reals: dict[str, bool] = {"samples": False}
     parts = dataset.map_batches(

@@ -61,11 +61,13 @@ class EngineReplica:
     ) -> None:
         if max_batch_size < 1 or batch_wait_s < 0 or max_models < 1:
             raise wrong(f"max_batch_size {max_batch_size}, batch_wait_s {batch_wait_s}, max_models {max_models}: expected 1, 0 and 1 or more")
-        self._options = {"device": device, "threads": threads, "most_rows": max_batch_size}
+        self._options: dict[str, Any] = {"device": device, "threads": threads, "most_rows": max_batch_size}
         self._most, self._wait = max_batch_size, batch_wait_s
         self._thread = concurrent.futures.ThreadPoolExecutor(1, "octet")
         self._loaded: weakref.WeakSet[Queue] = weakref.WeakSet()
-        self._folder, self._models, self._only = None, {}, None
+        self._folder: pathlib.Path | None = None
+        self._models: dict[str, EngineSource] = {}
+        self._only: Queue | None = None
         if isinstance(models, Mapping):
             self._models = dict(models)
         elif isinstance(models, (str, os.PathLike)) and os.path.isdir(models):
