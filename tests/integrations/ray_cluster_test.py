@@ -158,11 +158,11 @@ class Nodes(unittest.TestCase):
         self.cluster.remove_node(self.nodes.pop())
         self.cluster.remove_node(self.nodes.pop())
         for level in levels[1:]:
-            self.add_node(num_cpus=3, env_vars={"OCTET_CPU_ISA": level})
-        # One actor on each, beside which there is room for what reads.
+            self.add_node(num_cpus=1, env_vars={"OCTET_CPU_ISA": level})
+        # One actor on each, which prepares what it observes.
         with rays.Wrong(self, "invalid_argument", *levels[1:]):
-            octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, threads=2)
-        seen = octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, threads=2, cpu_isa="avx2")
+            octet.ray.observe(self.slow("train"), rays.MODEL, workers=2)
+        seen = octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, cpu_isa="avx2")
         self.assertEqual(seen.samples, ROWS)
         with rays.Wrong(self, "invalid_argument", "'amx9'"):
             octet.ray.observe(rays.dataset("train", 10), rays.MODEL, workers=1, cpu_isa="amx9")

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """octet.ray on a cluster of one node: results are those of one process, to the byte, and what is wrong is said as it is there."""
 
+import asyncio
 import concurrent.futures
+import gc
 import http.client
 import json
 import math
 import unittest
 import warnings
+import weakref
 
 import harness
 import rays
@@ -192,6 +195,26 @@ class Serves(unittest.TestCase):
         served._known = (arrays, [b"other bytes"])
         with self.assertRaises(RuntimeError):
             served.check()
+
+    def test_an_engine_that_made_room_is_freed(self):
+        from octet.ray._served import Queue, Served
+
+        async def ask(count):
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                queue = Queue(Served(self.engine, device="cpu", threads=1, most_rows=4), thread, 4, 0.001)
+                asked = [asyncio.ensure_future(queue.ask({"image": self.images[at:at + 1]})) for at in range(count)]
+                await asyncio.sleep(0)
+                asked[0].cancel()
+                answers = await asyncio.gather(*asked[1:])
+                kept = weakref.ref(queue.served)
+                del queue, asked
+                await asyncio.sleep(0)
+                return [answer["logits"] for answer in answers], kept
+
+        answers, kept = asyncio.run(ask(30))
+        np.testing.assert_array_equal(np.concatenate(answers), self.logits[1:30])
+        gc.collect()
+        self.assertIsNone(kept())
 
 
 def free_ports(count):

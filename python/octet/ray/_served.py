@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
-from ray import serve
 
 from .. import _octet
 from .._data import by_name, wrong
@@ -129,20 +128,41 @@ class Served:
 
 
 class Queue:
-    """Requests of one engine, gathered by Serve, run on a thread of the replica's."""
+    """Requests of one engine, gathered into batches that run on a thread of the replica's. While nobody asks nothing refers to it, so that an engine
+    that made room for another is freed (which Serve's own batching, a task that waits for ever, would not allow)."""
 
     def __init__(self, served: Served, thread: concurrent.futures.Executor, most_requests: int, wait_s: float) -> None:
         self.served = served
-
-        @serve.batch(max_batch_size=most_requests, batch_wait_timeout_s=wait_s)
-        async def run(requests: list[list[np.ndarray]]) -> list[list[Answer]]:
-            answers = await asyncio.get_running_loop().run_in_executor(thread, served.answer, requests)
-            return [[answer] for answer in answers]  # in lists, since Serve looks at what it passes on
-
-        self._run = run
+        self._thread, self._most, self._wait = thread, most_requests, wait_s
+        self._waiting: list[tuple[list[np.ndarray], asyncio.Future[Answer]]] = []
+        self._task: asyncio.Task[None] | None = None
 
     async def ask(self, inputs: Mapping[str, Any]) -> Arrays:
-        (answer,) = await self._run(self.served.accept(inputs))
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self.served.accept(inputs), answered))
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        answer = await answered
         if isinstance(answer, Error):
             raise answer
         return answer
+
+    async def _run(self) -> None:
+        while self._waiting:
+            if self._wait > 0 and len(self._waiting) < self._most:
+                await asyncio.sleep(self._wait)
+            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            await self._answer([(arrays, answered) for arrays, answered in batch if not answered.done()])  # others were given up
+        self._task = None
+
+    async def _answer(self, batch: list[tuple[list[np.ndarray], asyncio.Future[Answer]]]) -> None:
+        try:
+            answers = await asyncio.get_running_loop().run_in_executor(self._thread, self.served.answer, [arrays for arrays, _ in batch])
+        except Exception as error:  # whatever it is, those that wait must know
+            for _, answered in batch:
+                if not answered.done():
+                    answered.set_exception(error)
+            return
+        for (_, answered), answer in zip(batch, answers):
+            if not answered.done():
+                answered.set_result(answer)
