@@ -97,6 +97,10 @@ class Evaluates(unittest.TestCase):
         ragged = np.empty(2, object)
         ragged[:] = list(self.images[:2])
         np.testing.assert_array_equal(octet.ray.Predictor(self.engine, columns={"image": "x"}, keep=["x"])({"x": ragged})["logits"], self.logits[:2])
+        from octet.ray._evaluate import _Judge
+
+        judge = _Judge(self.engine, octet.ray.top_k(), None, {})
+        self.assertEqual(judge({"image": self.images[:0], "label": self.labels[:0]})["sums"].to_pylist(), ['{"samples": [0, 1, false]}'])
         with rays.Wrong(self, "invalid_argument", "called as outputs"):
             octet.ray.Predictor(self.engine, keep=["logits"])({"image": self.images, "logits": self.labels})
         with rays.Wrong(self, "invalid_argument", "rows"):

@@ -80,9 +80,9 @@ class _Judge:
 
     def _sums(self, batch: dict[str, Any]) -> str:
         columns = columns_of(self._runner.inputs, list(batch), self._columns)
-        outputs = self._runner.run_batch(batch, columns)
         count = len(batch[columns[0]])
-        sums = {name: _exact(name, values, count) for name, values in self._metric(outputs, batch).items()}
+        found = self._metric(self._runner.run_batch(batch, columns), batch) if count > 0 else {}
+        sums = {name: _exact(name, values, count) for name, values in found.items()}
         if "samples" in sums:
             raise wrong("the metric's 'samples' is the number of rows; give it another name")
         return json.dumps({name: [value.numerator, value.denominator, isinstance(value, Fraction)] for name, value in {"samples": count, **sums}.items()})

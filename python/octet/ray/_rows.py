@@ -118,5 +118,6 @@ class Runner:
                 whole[name] = np.stack(rows)
             else:
                 whole[name] = np.empty(len(rows), object)
-                whole[name][:] = rows
+                for row, result in enumerate(rows):  # NumPy would look into them
+                    whole[name][row] = result
         return whole
