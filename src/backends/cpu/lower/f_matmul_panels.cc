@@ -11,6 +11,9 @@
 namespace octet {
 namespace {
 
+// Larger weights come from beyond a core's cache for each product, and oneDNN asks for them earlier.
+constexpr s64 kMostWeights = s64{128} << 10;
+
 enum : size_t { kRows, kMatrix, kRowBias, kRowAddend };
 
 std::string matmul_panels_reject(const LowerRequest& request) {
@@ -24,6 +27,7 @@ std::string matmul_panels_reject(const LowerRequest& request) {
   if (request.constant(kRowAddend) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0 || request.inputs[kRows].shape.elements() == 0)
     return "an operand is empty";
+  if (request.inputs[kMatrix].bytes() > kMostWeights) return "the weights have more than 128 KiB";
   if (multiplies_bf16(request)) return "the products are of bf16";
   return {};
 }
