@@ -12,6 +12,7 @@ from unittest import mock
 import harness
 
 sys.path.insert(0, str(harness.ROOT / "tools"))
+import check_attributes  # noqa: E402
 import check_gpu_record  # noqa: E402
 import check_registry  # noqa: E402
 import check_size  # noqa: E402
@@ -44,6 +45,15 @@ class Code(unittest.TestCase):
             self.assertEqual(check_registry.check_names(path, {"Conv", "Relu"}), [])
             path.write_text('bool a = op->name == "Conv";\n')
             self.assertTrue(check_registry.check_names(path, {"Conv", "Relu"}))
+
+    def test_attributes_by_name_are_seen(self):
+        one = 'void f(Node& node) {\n  node.attrs.set("axis", s64{1});\n  node.attrs.erase(kMark);  // attrs.i("axis")\n}\n'
+        given = "s64 f(const Node& node, std::string_view name) {\n  return node.attrs.i(name, 0);\n}\n"
+        operator = 'void parse(NodeParser& parser) {\n  parser.node.attrs.erase("k");\n}\nvoid infer(Inference& inference) {\n  inference.node.attrs.i("k");\n}\n'
+        self.assertEqual(check_attributes.counted("src/passes/a.cc", one), 1)
+        self.assertEqual(check_attributes.counted("src/backends/cpu/lower/a.cc", given), 1)
+        self.assertEqual(check_attributes.counted("src/ops/operators/a.cc", operator), 1)  # that of infer()
+        self.assertEqual(check_attributes.counted("src/passes/a_test.cc", one), 0)
 
 
 class Size(unittest.TestCase):
