@@ -28,7 +28,7 @@ struct Refused {
   throw Refused{fmt::format("{} {}", describe(node), why)};
 }
 
-Tensor integers(const std::vector<s64>& values, const Shape& shape) {
+Tensor integer_tensor(const std::vector<s64>& values, const Shape& shape) {
   return Tensor::of<s64>(shape, values);
 }
 
@@ -127,8 +127,9 @@ class Writer {
     const bool plain = std::ranges::all_of(slopes, [](s64 slope) { return slope == 1; });
     const ValueId grown =
         plain ? length_
-              : add(find_op("Mul"), {constant(integers(slopes, type.shape)), length_}, type);
-    ValueId result = add(find_op("Add"), {constant(integers(bases, type.shape)), grown}, type);
+              : add(find_op("Mul"), {constant(integer_tensor(slopes, type.shape)), length_}, type);
+    ValueId result =
+        add(find_op("Add"), {constant(integer_tensor(bases, type.shape)), grown}, type);
     if (at_.type(id).dtype == Dtype::s32) {
       Attrs attrs;
       attrs.set("to", std::string("s32"));
@@ -149,8 +150,8 @@ class Writer {
     for (int i = 0; i < behind; ++i) shape.push_back(1);
     std::vector<s64> numbers(static_cast<size_t>(rows));
     std::iota(numbers.begin(), numbers.end(), s64{0});
-    const ValueId result =
-        add(find_op("Less"), {constant(integers(numbers, shape)), limit_}, {Dtype::boolean, shape});
+    const ValueId result = add(find_op("Less"), {constant(integer_tensor(numbers, shape)), limit_},
+                               {Dtype::boolean, shape});
     in_use_[{rows, behind}] = result;
     return result;
   }
@@ -411,7 +412,7 @@ class Writer {
       std::iota(numbers.begin(), numbers.end(), cut.most - at_.most());
       const TensorType list{Dtype::s64, Shape{count}};
       const ValueId indices =
-          add(find_op("Add"), {constant(integers(numbers, list.shape)), length_}, list);
+          add(find_op("Add"), {constant(integer_tensor(numbers, list.shape)), length_}, list);
       type.shape[cut.axis] = count;
       Attrs attrs;
       attrs.set("axis", s64{cut.axis});

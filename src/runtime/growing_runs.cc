@@ -57,7 +57,7 @@ s64 rows_in_memory(const TensorView& view, int axis) {
 }
 
 // As kernels of its device want it.
-bool is_aligned(const TensorView& view) {
+bool is_placed(const TensorView& view) {
   const auto bytes = view.device == "cpu" ? static_cast<s64>(dtype_bytes(view.type.dtype))
                                           : CallerMemory::kAlignment;
   return reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(bytes) == 0;
@@ -77,7 +77,7 @@ std::optional<GrowingRuns::Whole> GrowingRuns::whole_of(
   Whole whole{0, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
   // Of one cache, before or behind the run.
   const auto widen = [&](auto& view, int axis) {
-    const bool fits = view.type.shape.rank() > axis && is_aligned(view);
+    const bool fits = view.type.shape.rank() > axis && is_placed(view);
     const s64 rows = fits ? rows_in_memory(view, axis) : 0;
     if (rows < std::max<s64>(1, fits ? view.type.shape[axis] : 1)) return false;
     if (whole.rows != 0 && rows != whole.rows) return false;
