@@ -159,7 +159,7 @@ struct Candidate {
   std::function<bool(const BindArgs&)> may_overwrite = nullptr;
   // Pixels of its output may lie further apart than they are wide at no cost: as a channel slice of a concatenation.
   bool writes_slices = false;
-  // The output's channels are those of the inputs, one input after another; one that lies there already is not copied.
+  // The output's channels are those of the inputs, one after another, or each output's a run of the input's: what lies in place is not copied.
   bool joins_channels = false;
   // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
   f64 cost = 0;
