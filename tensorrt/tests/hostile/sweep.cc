@@ -225,7 +225,7 @@ std::vector<Slot> all_slots() {
 #define SLOT(Class, place, function) slot<Class>(#Class, #function, place, &Class::function),
 #define SLOT_AS(Class, place, function, label, ...) \
   slot<Class>(#Class, #label, place, static_cast<__VA_ARGS__>(&Class::function)),
-#include "../abi_slots.def"
+#include "abi_slots.def"
 #undef SLOT
 #undef SLOT_AS
   };

@@ -2,6 +2,7 @@
 // What programs hand over by type: one usual value, and those that are wrong.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -138,46 +139,58 @@ inline void wrong_sizes(World& world, Values<Dims const&>& all) {
   add({2, {kMost, 1}}, "a size of 2^63 - 1");
 }
 
+inline void wrong_permutations(World& world, Values<Permutation const&>& all) {
+  for (const int32_t wrong : {-1, 8, 0, 1 << 30}) {
+    auto& order = world.keep(new Permutation{});
+    std::fill_n(order.order, Dims::MAX_DIMS, wrong);
+    all.push_back({&order, "a permutation that is none", false});
+  }
+}
+
+// Of what crosses as a pointer.
+template <class T>
+void wrong_pointers(World& world, Values<T>& all) {
+  using P = Plain<T>;
+  // A reference to an object is never null; what pointers may be null is in quiet.def. What a plugin does wrong in a call is told when the
+  // call has ended.
+  const bool is_object = std::is_class_v<P> && std::is_reference_v<T> && world.size == nullptr;
+  all.push_back({nullptr, "null", is_object});
+  if constexpr (std::is_same_v<T, char const*>) {
+    all.push_back({"", "no text", false});
+    all.push_back({"\xff\xfe\x80 %s%n", "a text that is no UTF-8", false});
+    all.push_back({world.keep(new std::string(100000, 'n')).c_str(), "a long text", false});
+  }
+  if constexpr (std::is_same_v<T, Dims const&>) wrong_sizes(world, all);
+  if constexpr (std::is_same_v<T, Permutation const&>) wrong_permutations(world, all);
+  if constexpr (std::is_same_v<P, ITensor>) {
+    all.push_back({&world.foreign(), "another network's", true});
+    all.push_back({&world.integers(), "whole numbers", false});
+  }
+  if constexpr (std::is_same_v<P, ITensor*>)
+    all.push_back({world.keep(new std::vector<ITensor*>(8)).data(), "a list of null", true});
+  if constexpr (std::is_same_v<P, void*>)
+    all.push_back({world.keep(new std::vector<void*>(8)).data(), "a list of null", true});
+  if constexpr (std::is_same_v<T, char const* const*>)
+    all.push_back({world.keep(new std::vector<const char*>(16)).data(), "a list of null", false});
+}
+
+inline void wrong_weights(World& world, Values<Weights>& all) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  all.push_back({{static_cast<DataType>(99), world.values, 16}, "weights of no type", false});
+  all.push_back({{DataType::kFLOAT, nullptr, 5}, "five weights at null", false});
+  all.push_back({{DataType::kFLOAT, world.values, -1}, "-1 weights", false});
+  all.push_back({{DataType::kFLOAT, world.values, kMost}, "2^63 - 1 weights", false});
+  all.push_back({{DataType::kFLOAT, nullptr, 0}, "no weights", false});
+  all.push_back({{DataType::kINT4, world.values, 16}, "weights of four bits", false});
+}
+
 template <class T>
 Values<T> wrong_values(World& world, Before before) {
   Values<T> all;
-  using P = Plain<T>;
   if constexpr (std::is_pointer_v<Raw<T>>) {
-    // A reference to an object is never null; what pointers may be null is in quiet.def.
-    // What a plugin does wrong in a call is told when the call has ended.
-    const bool is_object = std::is_class_v<P> && std::is_reference_v<T> && world.size == nullptr;
-    all.push_back({nullptr, "null", is_object});
-    if constexpr (std::is_same_v<P, char> && std::is_const_v<std::remove_pointer_t<Raw<T>>>) {
-      all.push_back({"", "no text", false});
-      all.push_back({"\xff\xfe\x80 %s%n", "a text that is no UTF-8", false});
-      all.push_back({world.keep(new std::string(100000, 'n')).c_str(), "a long text", false});
-    }
-    if constexpr (std::is_same_v<T, Dims const&>) wrong_sizes(world, all);
-    if constexpr (std::is_same_v<P, ITensor>) {
-      all.push_back({&world.foreign(), "another network's", true});
-      all.push_back({&world.integers(), "whole numbers", false});
-    }
-    if constexpr (std::is_same_v<P, ITensor*>)
-      all.push_back({world.keep(new std::vector<ITensor*>(8)).data(), "a list of null", true});
-    if constexpr (std::is_same_v<P, void*>)
-      all.push_back({world.keep(new std::vector<void*>(8)).data(), "a list of null", true});
-    if constexpr (std::is_same_v<T, char const* const*>)
-      all.push_back({world.keep(new std::vector<const char*>(16)).data(), "a list of null", false});
-    if constexpr (std::is_same_v<P, Permutation>) {
-      for (const int32_t wrong : {-1, 8, 0, 1 << 30}) {
-        auto& order = world.keep(new Permutation{});
-        for (int32_t& axis : order.order) axis = wrong;
-        all.push_back({&order, "a permutation that is none", false});
-      }
-    }
+    wrong_pointers<T>(world, all);
   } else if constexpr (std::is_same_v<T, Weights>) {
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-    all.push_back({{static_cast<DataType>(99), world.values, 16}, "weights of no type", false});
-    all.push_back({{DataType::kFLOAT, nullptr, 5}, "five weights at null", false});
-    all.push_back({{DataType::kFLOAT, world.values, -1}, "-1 weights", false});
-    all.push_back({{DataType::kFLOAT, world.values, kMost}, "2^63 - 1 weights", false});
-    all.push_back({{DataType::kFLOAT, nullptr, 0}, "no weights", false});
-    all.push_back({{DataType::kINT4, world.values, 16}, "weights of four bits", false});
+    wrong_weights(world, all);
   } else if constexpr (std::is_enum_v<T>) {
     for (const int32_t number : {-1, 33, 1000, std::numeric_limits<int32_t>::min()})
       all.push_back({static_cast<T>(number), "a number without a name", world.size == nullptr});
