@@ -162,7 +162,8 @@ class Nodes(unittest.TestCase):
         # One actor on each, which prepares what it observes.
         with rays.Wrong(self, "invalid_argument", *levels[1:]):
             octet.ray.observe(self.slow("train"), rays.MODEL, workers=2)
-        seen = octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, cpu_isa="avx2")
+        # These hold all processors, and nothing is prepared before them.
+        seen = octet.ray.observe(rays.dataset("train", ROWS, BLOCKS), rays.MODEL, workers=2, cpu_isa="avx2")
         self.assertEqual(seen.samples, ROWS)
         with rays.Wrong(self, "invalid_argument", "'amx9'"):
             octet.ray.observe(rays.dataset("train", 10), rays.MODEL, workers=1, cpu_isa="amx9")
