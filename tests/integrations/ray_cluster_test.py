@@ -22,6 +22,7 @@ import tritons
 from harness import scratch
 
 ROWS, BLOCKS = 480, 60
+STARTS = 3  # of a node
 TOKEN = f"octet-test-{uuid.uuid4()}"  # in the environment of all that Ray starts here
 
 
@@ -61,6 +62,16 @@ def node_options():
     return {"num_cpus": 2, "object_store_memory": 128 << 20, **dict(zip(ports, tritons.free_ports(len(ports))))}
 
 
+def started(start):
+    """A node that waits too long for its own agent ends itself, and Ray has no error of its own for that."""
+    for _ in range(STARTS - 1):
+        try:
+            return start()
+        except Exception as error:
+            print("a node did not start:", error, flush=True)
+    return start()
+
+
 def compiled(**options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -84,7 +95,7 @@ class Nodes(unittest.TestCase):
         self.seen = pathlib.Path(scratch()) / uuid.uuid4().hex
         self.seen.mkdir()
         # Nothing but the caller runs on the first one.
-        self.cluster = Cluster(initialize_head=True, head_node_args={**node_options(), "num_cpus": 0, "include_dashboard": False})
+        self.cluster = started(lambda: Cluster(initialize_head=True, head_node_args={**node_options(), "num_cpus": 0, "include_dashboard": False}))
         self.nodes = [self.add_node(), self.add_node()]
         ray.init(address=self.cluster.address, log_to_driver=False, logging_level="error")
         self.cluster.wait_for_nodes()
@@ -96,7 +107,7 @@ class Nodes(unittest.TestCase):
         shutil.rmtree(self.seen)
 
     def add_node(self, **more):
-        return self.cluster.add_node(**{**node_options(), **more})
+        return started(lambda: self.cluster.add_node(**{**node_options(), **more}))
 
     def slow(self, part):
         return rays.dataset(part, ROWS, BLOCKS).map_batches(Prepare(str(self.seen)), batch_size=None)

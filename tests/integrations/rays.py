@@ -15,7 +15,7 @@ MODEL = DIGITS / "digits.onnx"
 QUIET = {"RAY_DEDUP_LOGS": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1", "RAY_TQDM": "0", "RAY_SERVE_LOG_TO_STDERR": "0",
          "RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_worker_prestart": "0",
          # Of a machine that is busy with other tests, too.
-         "RAY_raylet_start_wait_time_s": "300", "RAY_worker_register_timeout_seconds": "300",
+         "RAY_raylet_start_wait_time_s": "90", "RAY_worker_register_timeout_seconds": "300",
          "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "300", "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "300"}
 
 
