@@ -107,7 +107,7 @@ def user_problems():
         for path in paths:
             relative = path.relative_to(ROOT).as_posix()
             for include in INCLUDE.findall(code_of(path.read_text())):
-                beside = "/" not in include and (path.parent / include).exists()
+                beside = (path.parent / include).exists() and (path.parent / include).resolve().is_relative_to(ROOT / folder)
                 installed = include.startswith("octet/") and (ROOT / "include" / include).exists()
                 if not (installed or beside or include.startswith(own) or relative in INSIDE):
                     problems.append(f"{relative}: includes {include}; {folder} sees the headers of include/octet alone")
