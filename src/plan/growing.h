@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One graph for many lengths of a decoder's caches. Exporters write a cache as an input that Concat joins with the rows of new tokens, so each length has
 // types, and so a plan, of its own. make_growing() writes the same computation over caches of a fixed number of rows, of which a run says how many are in use:
-// that length is an input of the graph (docs/adr/0033-growing-caches.md).
+// that length is an input of the graph (docs/adr/0034-growing-caches.md).
 #pragma once
 
 #include <optional>
