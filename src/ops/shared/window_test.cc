@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ops/attributes/window.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/op_testing.h"
 #include "ops/shared/pool.h"
@@ -13,6 +14,11 @@ namespace {
 
 using testing::OpCall;
 
+Window read_window(const Node& node, const Shape& input, const std::vector<s64>& kernel) {
+  const auto attributes = attributes_of<PoolAttributes>(node);
+  return window_of(attributes, input, kernel, attributes.ceil_mode);
+}
+
 Node node_with(std::initializer_list<std::pair<const char*, std::vector<s64>>> attrs) {
   Node node;
   for (const auto& [name, value] : attrs) node.attrs.set(name, value);
@@ -21,7 +27,7 @@ Node node_with(std::initializer_list<std::pair<const char*, std::vector<s64>>> a
 
 TEST(Window, ExplicitPadsAndStrides) {
   const Node node = node_with({{"pads", {1, 2, 3, 4}}, {"strides", {2, 3}}, {"dilations", {1, 2}}});
-  const Window window = window_of(node, Shape{1, 1, 10, 20}, std::vector<s64>{3, 4});
+  const Window window = read_window(node, Shape{1, 1, 10, 20}, std::vector<s64>{3, 4});
   EXPECT_EQ(window.h().pad_begin, 1);
   EXPECT_EQ(window.w().pad_begin, 2);
   EXPECT_EQ(window.h().pad_end, 3);
@@ -35,12 +41,12 @@ TEST(Window, ExplicitPadsAndStrides) {
 TEST(Window, SamePadsTheOddElementBehindOrBefore) {
   Node node = node_with({{"strides", {2}}});
   node.attrs.set("auto_pad", std::string("SAME_UPPER"));
-  Window window = window_of(node, Shape{1, 1, 6}, std::vector<s64>{3});
+  Window window = read_window(node, Shape{1, 1, 6}, std::vector<s64>{3});
   EXPECT_EQ(window.w().out, 3);
   EXPECT_EQ(window.w().pad_begin, 0);
   EXPECT_EQ(window.w().pad_end, 1);
   node.attrs.set("auto_pad", std::string("SAME_LOWER"));
-  window = window_of(node, Shape{1, 1, 6}, std::vector<s64>{3});
+  window = read_window(node, Shape{1, 1, 6}, std::vector<s64>{3});
   EXPECT_EQ(window.w().pad_begin, 1);
   EXPECT_EQ(window.w().pad_end, 0);
 }
@@ -48,8 +54,8 @@ TEST(Window, SamePadsTheOddElementBehindOrBefore) {
 TEST(Window, CeilModeAddsNoWindowThatStartsBehindTheInput) {
   Node node = node_with({{"strides", {2}}});
   node.attrs.set("ceil_mode", s64{1});
-  EXPECT_EQ(window_of(node, Shape{1, 1, 4}, std::vector<s64>{1}).w().out, 2);  // not 3
-  EXPECT_EQ(window_of(node, Shape{1, 1, 5}, std::vector<s64>{2}).w().out, 3);
+  EXPECT_EQ(read_window(node, Shape{1, 1, 4}, {1}).w().out, 2);  // not 3
+  EXPECT_EQ(read_window(node, Shape{1, 1, 5}, {2}).w().out, 3);
 }
 
 // Every tap in the range reads inside, every other outside.
