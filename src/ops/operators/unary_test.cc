@@ -150,7 +150,8 @@ TEST(Cast, ParseMapsOnnxNumbersAndNames) {
   EXPECT_THROW(parse("Cast", 13, {Tensor()}, {{"to", s64{8}}}), Error);
   EXPECT_THROW(parse("Cast", 13, {Tensor()}, {{"to", s64{-1}}}), Error);
   EXPECT_THROW(parse("Cast", 13, {Tensor()}, {{"to", s64{1} << 40}}), Error);
-  EXPECT_EQ(error_of("Cast", {ints({1})}, {{"to", "f33"}}), "'f33' is no element type");
+  EXPECT_EQ(error_of("Cast", {ints({1})}, {{"to", "f33"}}),
+            "attribute 'to' is 'f33', which is no element type");
 }
 
 TEST(CastLike, TakesTheOtherInputsType) {
