@@ -7,6 +7,7 @@
 #include "octet/error.h"
 #include "octet/refit.h"
 #include "tensorrt/builder/calibration.h"
+#include "tensorrt/builder/quiet_channels.h"
 #include "tensorrt/shared/onnx_text.h"
 
 namespace octet_trt {
@@ -253,6 +254,7 @@ class Build {
     options.plan.int8 = config_.has(BuilderFlag::kINT8);
     choose_ranges(options);
     choose_types(network_, config_, options.plan);
+    keep_quiet_channels(options);
     octet::CompileReport report;
     octet::Engine engine =
         octet::compile(std::as_bytes(std::span(written_.bytes)), options, &report);
@@ -285,6 +287,30 @@ class Build {
         "Calibrator is not being used. Users must provide dynamic range for all tensors that are "
         "not Int32 or Bool. Nothing is computed in INT8.");
     options.plan.int8 = false;
+  }
+
+  // What a client asks to be INT8 is, whatever it costs; so is all of a network that must obey.
+  bool is_asked_for(const std::string& name) const {
+    return std::ranges::any_of(network_.layers_of_model(), [&](const LayerCore* layer) {
+      return layer->name == name && layer->precision == DataType::kINT8;
+    });
+  }
+
+  void keep_quiet_channels(octet::CompileOptions& options) const {
+    const bool has_ranges_alone = options.plan.int8 && options.calibration &&
+                                  options.calibration->samples == nullptr &&
+                                  options.plan.constraint_mode != octet::ConstraintMode::obey;
+    if (!has_ranges_alone || network_.has_plugins()) return;
+    const std::vector<MadeUpInput> inputs = made_up_inputs(network_, config_, written_.bindings);
+    if (inputs.empty()) return;
+    for (const auto& [layer, why] : layers_of_quiet_channels(written_.bytes, options, inputs)) {
+      if (is_asked_for(layer)) continue;
+      options.plan.keep_float.push_back(layer);
+      config_.reporter.log(Severity::kINFO, "layer '" + layer +
+                                                "' stays in FP32, as ranges come without data and "
+                                                "made-up inputs show that " +
+                                                why);
+    }
   }
 
   Network& network_;

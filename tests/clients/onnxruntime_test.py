@@ -119,7 +119,11 @@ class Provider(unittest.TestCase):
         results = self.results(version, "yolox_nano", samples)
         strongest = {way: (values[..., 4:5] * values[..., 5:]).reshape(len(values), -1).argmax(1) for way, values in results.items()}
         self.assertTrue((strongest["fp32"] == strongest["cpu"]).all(), strongest)
-        print({way: int((where % 80 == strongest["cpu"] % 80).sum()) for way, where in strongest.items()})
+        same = {way: int((where % 80 == strongest["cpu"] % 80).sum()) for way, where in strongest.items()}
+        print(same)
+        # Ranges say nothing of channels: layers that rest on quiet ones stay in FP32 (docs/tensorrt-api.md).
+        for way in ("fp16", "int8", "native"):
+            self.assertGreaterEqual(same[way], 6, same)
 
 
 def setUpModule():
