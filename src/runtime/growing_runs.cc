@@ -257,16 +257,29 @@ void GrowingRuns::fetch_outputs(const Run& run, std::span<Tensor> outputs) {
     move({own.data(), outputs[i].mutable_data(), dims_product(type.shape, 0, axis), bytes,
           type.shape[axis] * row, bytes, bound.memory.of_output(i) == kHost});
   }
-  // Nothing of the caller's is kept.
-  for (size_t i = 0; i < bound.own_inputs.size(); ++i) bound.inputs[i] = {};
-  for (Tensor& output : bound.outputs) output = {};
 }
+
+// A run keeps nothing of the caller's, whatever its end.
+class GrowingRuns::Forgotten {
+ public:
+  explicit Forgotten(Bound& bound) : bound_(bound) {}
+  ~Forgotten() {
+    for (Tensor& input : bound_.inputs) input = {};
+    for (Tensor& output : bound_.outputs) output = {};
+  }
+  Forgotten(const Forgotten&) = delete;
+  Forgotten& operator=(const Forgotten&) = delete;
+
+ private:
+  Bound& bound_;
+};
 
 void GrowingRuns::execute(const Run& run, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                           const RunOptions& options) {
   const ThreadPool::Turn turn(queues_.pool());
   Queue& queue = queues_.device();
   BoundPlan& plan = *run.bound->plan;
+  const Forgotten at_end(*run.bound);
   if (options.stream) queue.begin_after(*options.stream);
   set_inputs(run, inputs);
   set_outputs(run, outputs);

@@ -63,6 +63,7 @@ class GrowingRuns {
 
  private:
   struct Rows;
+  class Forgotten;
   bool is_own_input(const Bound& bound, size_t i) const;
   static bool is_own_output(const Bound& bound, size_t i);
   CallerMemory places_of(const Bound& bound) const;
