@@ -111,10 +111,6 @@ Split fixed_split(const Axes& axes, s64 bytes, s64 offset, s64 multiprocessors) 
   // Rather more blocks than wider loads.
   while (split.vector > 4 / bytes && split.vector > 1 && blocks_of(axes, split) < multiprocessors)
     split.vector /= 2;
-  constexpr s64 kSector = 32;
-  while (split.columns * split.vector * bytes > kSector &&
-         blocks_of(axes, split) < 2 * multiprocessors)
-    split.columns /= 2;
   return split;
 }
 

@@ -87,14 +87,8 @@ constexpr s32 kLanesOfReals = 16;  // docs/numerics.md, section 7
 constexpr s32 vectors(const Spec& s) { return s.inner / s.vec; }
 // Blocks along the inner axis.
 constexpr s32 inner_blocks(const Spec& s) { return ceil_div_s32(vectors(s), s.columns); }
-// Loads that a lane has under way. Sums of reals have few lanes, each of which waits for memory unless it asks for much at once: 128 bytes, or a part of its row.
-constexpr s32 unroll(const Spec& s) {
-  if (!s.has_inner) return 4;
-  if (has_any_order(s.element)) return 8;
-  s32 loads = 128 / (s.vec * element_bytes(s.element));
-  while (loads > 4 && s.count < 2 * s.lanes * loads) loads /= 2;
-  return loads;
-}
+// Loads that a lane has under way.
+constexpr s32 unroll(const Spec& s) { return s.has_inner && has_any_order(s.element) ? 8 : 4; }
 constexpr s64 rows(const Spec& s) {
   s64 product = 1;
   for (s32 d = 0; d < s.kept.count; ++d) product *= s.kept.at[d].size;
