@@ -2,6 +2,7 @@
 // Whether the kernels of a device give the bytes of the scalar reference on the chip at hand.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,10 +37,13 @@ struct SelfTestFailure {
   std::string what;
 };
 
+// A chip that is broken, or lost, fails everywhere: after so many failures nothing more is begun.
+inline constexpr size_t kMostSelfTestFailures = 20;
+
 struct SelfTestReport {
   DeviceInfo device;
-  int64_t networks = 0;  // that ran
-  int64_t left = 0;      // that time did not reach
+  int64_t networks = 0;  // of which all ran
+  int64_t left = 0;      // others: time or failures ended the test before their end
   int64_t layers = 0;    // of those that ran
   int64_t on_host = 0;   // of these, those that another device than the host has no kernel for
   int64_t runs = 0;

@@ -34,7 +34,7 @@ def commands():
     engine, test = digits_engine(), digits() / "test"
     return {
         "devices": ("devices",),
-        "selftest": ("selftest", "--kernels", "0"),
+        "selftest": ("selftest", "--seconds", "0", "--kernels", "0"),
         "check": ("check", MODEL),
         "inspect": ("inspect", engine),
         "run": ("run", engine, next(test.rglob("*.png"))),

@@ -82,9 +82,6 @@ Plan with_kernel(Plan plan, size_t at, const Candidate& candidate) {
   return plan;
 }
 
-// A chip that is broken, or lost, fails everywhere: more says nothing new.
-constexpr size_t kMostFailures = 20;
-
 class SelfTest {
  public:
   explicit SelfTest(const SelfTestOptions& options)
@@ -117,20 +114,21 @@ class SelfTest {
   bool is_over() const {
     const f64 seconds = std::chrono::duration<f64>(Clock::now() - begin_).count();
     return (options_.seconds > 0 && seconds > options_.seconds) ||
-           report_.failures.size() >= kMostFailures;
+           report_.failures.size() >= kMostSelfTestFailures;
   }
 
   void run(const SelfTestNetwork& network) {
-    if (is_over()) {
-      ++report_.left;
-      return;
+    if (!is_over()) {
+      network_ = network.name;
+      const Graph graph = quantized(network);
+      inputs_ = inputs_of(graph);
+      run_as_planned(graph);
+      if (!is_over() && run_each_layer(all_seen(graph))) {
+        ++report_.networks;
+        return;
+      }
     }
-    ++report_.networks;
-    network_ = network.name;
-    const Graph graph = quantized(network);
-    inputs_ = inputs_of(graph);
-    run_as_planned(graph);
-    run_each_layer(all_seen(graph));
+    ++report_.left;
   }
 
   // Layers that one kernel takes together, and memory that steps share, are only here.
@@ -146,23 +144,28 @@ class SelfTest {
   }
 
   // By one thread: where several take images of their own, a step's workspace has no room to grow.
-  void run_each_layer(const Graph& graph) {
+  // Whether all of it ran.
+  bool run_each_layer(const Graph& graph) {
     const std::vector<Tensor> want = interpret(graph, inputs_);
     const Plan plan = make_plan(graph, shapes_of(inputs_), trial_);
-    for (size_t i = 0; i < plan.steps.size() && !is_over(); ++i) {
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      if (is_over()) return false;
       const PlanStep& step = plan.steps[i];
       if (step.node >= plan.graph.nodes.size() || is_left_to_host(step)) continue;
       const s64 others = std::max<s64>(std::ssize(step.kernels) - 1, 0);
       const s64 count = std::min<s64>(others, options_.other_kernels);
       count_run(step.candidate.kernel);
-      for (s64 k = 0; k < count && !is_over(); ++k) {
+      for (s64 k = 0; k < count; ++k) {
+        if (is_over()) return false;
         const Candidate& other = step.kernels[static_cast<size_t>(1 + k * others / count)];
         count_run(other.kernel);
         expect(trial_, with_kernel(plan, i, other), want,
                {std::string(network_), step.name, other.kernel, ""});
       }
     }
-    if (!is_over()) expect(trial_, plan, want, {std::string(network_), "", "", ""});
+    if (is_over()) return false;
+    expect(trial_, plan, want, {std::string(network_), "", "", ""});
+    return true;
   }
 
   bool is_left_to_host(const PlanStep& step) const {
