@@ -43,7 +43,7 @@ def unknown(text, owner):
 class Flags(unittest.TestCase):
     def test_messages_and_help(self):
         wrong, seen = [], 0
-        for path in sorted((ROOT / "cli").glob("*.cc")):
+        for path in sorted((ROOT / "cli").rglob("*.cc")):
             owner = next((c for c in COMMANDS if path.stem == c or path.stem.startswith(c + "_")), None)
             for text in strings(path):
                 seen += len(FLAG.findall(text))
