@@ -9,6 +9,10 @@
 #include <utility>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
@@ -132,7 +136,7 @@ class Writer {
         add(find_op("Add"), {constant(integer_tensor(bases, type.shape)), grown}, type);
     if (at_.type(id).dtype == Dtype::s32) {
       Attrs attrs;
-      attrs.set("to", std::string("s32"));
+      set_attribute<&CastAttributes::to>(attrs, Dtype::s32);
       result = add(find_op("Cast"), {result}, at_.type(id), attrs);
     }
     affine_[id] = result;
@@ -206,11 +210,11 @@ class Writer {
         write_softmax(node);
         break;
       case GrowingRule::others:
-        check_apart(node, -1);
+        check_apart(node, attribute_of<&RowNormAttributes::axis>(node), false);
         copy(node);
         break;
       case GrowingRule::splits:
-        check_apart(node, 0);
+        check_apart(node, attribute_of<&SplitAttributes::axis>(node), true);
         copy_sized(node);
         break;
       case GrowingRule::reduces:
@@ -218,7 +222,8 @@ class Writer {
         copy(node);
         break;
       case GrowingRule::sums:
-        if (node.attrs.i("reverse", 0) != 0) refuse(node, "adds up from the last row on");
+        if (attribute_of<&CumulativeAttributes::reverse>(node))
+          refuse(node, "adds up from the last row on");
         copy(node);
         break;
       case GrowingRule::picks:
@@ -263,7 +268,7 @@ class Writer {
     append.op = find_op("CacheAppend");
     append.inputs = {node.inputs[0], operand(node.inputs[1]), length_};
     append.attrs = {};
-    append.attrs.set("axis", s64{cache.axis});
+    set_attribute<&CacheAppendAttributes::axis>(append.attrs, cache.axis);
     to_.nodes.push_back(std::move(append));
     ends_in_zeros_[node.outputs[0]] = is_real(at_.type(node.outputs[0]).dtype);
   }
@@ -297,12 +302,11 @@ class Writer {
     to_.nodes.push_back(std::move(copied));
   }
 
-  // Of a node that computes from its axis on, or along axis `otherwise` where it names none.
-  void check_apart(const Node& node, s64 otherwise) const {
+  // Of a node that computes from axis `from` on, or splits along it.
+  void check_apart(const Node& node, s64 from, bool splits) const {
     const ValueId x = node.inputs[0];
     const int axis = at_.axis(x);
-    const int own = normalize_axis(node.attrs.i("axis", otherwise), at_.type(x).shape.rank());
-    const bool splits = otherwise == 0;
+    const int own = normalize_axis(from, at_.type(x).shape.rank());
     if (axis < 0 || axis == own || (axis > own && !splits))
       refuse(node, "computes along the axis that grows");
   }
@@ -311,8 +315,7 @@ class Writer {
     const ValueId x = node.inputs[0];
     const TensorType& type = at_.type(x);
     const int axis = at_.axis(x), rank = type.shape.rank();
-    const s64 wanted = node.attrs.i("axis", -1);
-    const bool flat = node.attrs.i("flatten", 0) != 0;
+    const auto [wanted, flat] = attributes_of<SoftmaxAttributes>(node);
     if (axis < 0 || (flat && wanted == rank)) refuse(node, "has rows of an unknown shape");
     const int own = normalize_axis(wanted, rank);
     if (flat && own < rank - 1) refuse(node, "makes one row of several axes");
@@ -343,7 +346,8 @@ class Writer {
   void write_gather(const Node& node) {
     const ValueId x = node.inputs[0], indices = node.inputs[1];
     const int rank = at_.type(x).shape.rank();
-    if (at_.axis(x) == normalize_axis(node.attrs.i("axis", 0), rank) && !count_from_first(indices))
+    const int along = normalize_axis(attribute_of<&AxisAttributes::axis>(node), rank);
+    if (at_.axis(x) == along && !count_from_first(indices))
       refuse(node, "picks rows of the axis that grows from its end on");
     Node copied = copy_of(node);
     if (at_.axis(indices) >= 0 && !at_.is_settled(indices)) {
@@ -371,7 +375,8 @@ class Writer {
     const int last = shape.rank() - 1;
     const bool fits = axis >= 0 && along >= 0 && along < last && at_.is_settled(indices) &&
                       at_.axis(node.inputs[2]) >= 0 && axis < shape[last];
-    if (!fits || node.attrs.s("reduction", "none") != "none") return false;
+    if (!fits || attribute_of<&ScatterAttributes::reduction>(node) != ScatterReduction::none)
+      return false;
     const std::vector<s64> places = at_.most_ints(indices);
     const s64 behind = dims_product(shape, along + 1, last), width = shape[last];
     for (size_t i = 0; i < places.size(); i += static_cast<size_t>(width)) {
@@ -415,7 +420,7 @@ class Writer {
           add(find_op("Add"), {constant(integer_tensor(numbers, list.shape)), length_}, list);
       type.shape[cut.axis] = count;
       Attrs attrs;
-      attrs.set("axis", s64{cut.axis});
+      set_attribute<&AxisAttributes::axis>(attrs, cut.axis);
       x = add(find_op("Gather"), {x, indices}, type, attrs);
     }
     to_.nodes.back().outputs = node.outputs;
@@ -466,7 +471,8 @@ class Writer {
 
   void write_concat(const Node& node) {
     const ValueId y = node.outputs[0];
-    const int axis = normalize_axis(node.attrs.i("axis"), at_.type(y).shape.rank());
+    const int axis =
+        normalize_axis(attribute_of<&ConcatAttributes::axis>(node), at_.type(y).shape.rank());
     if (at_.axis(y) == axis) refuse(node, "joins rows to those that grow");
     copy(node);
   }
@@ -642,7 +648,8 @@ std::vector<Cache> find_caches(const Graph& graph) {
       if (growing_rules(*node.op).rows != GrowingRule::joins || node.inputs[0] != id ||
           shape.rank() < 1)
         continue;
-      const s64 axis = node.attrs.i("axis") + (node.attrs.i("axis") < 0 ? shape.rank() : 0);
+      const s64 given = attribute_of<&ConcatAttributes::axis>(node);
+      const s64 axis = given + (given < 0 ? shape.rank() : 0);
       if (axis >= 0 && axis < shape.rank() && shape[static_cast<int>(axis)] < 0)
         caches.push_back({i, static_cast<int>(axis), n});
     }

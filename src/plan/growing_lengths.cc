@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -133,8 +134,8 @@ Dependence GrowingLengths::of_rows(const Node& node, GrowingRules rules) const {
       break;
     case GrowingRule::joins:
       holds = std::ranges::all_of(node.inputs, [&](ValueId id) { return is_settled(id); }) &&
-              normalize_axis(node.attrs.i("axis"), type(node.outputs[0]).shape.rank()) !=
-                  axis(node.outputs[0]);
+              normalize_axis(attribute_of<&ConcatAttributes::axis>(node),
+                             type(node.outputs[0]).shape.rank()) != axis(node.outputs[0]);
       break;
     case GrowingRule::
         sizes:  // Range counts from input 0 by input 2; the other has one value everywhere

@@ -30,6 +30,12 @@ struct ConcatAttributes {
   OCTET_REQUIRED_ATTRIBUTES(axis)
 };
 
+struct CacheAppendAttributes {
+  s64 axis = 0;  // of the rows
+
+  OCTET_REQUIRED_ATTRIBUTES(axis)
+};
+
 struct SplitAttributes : AxisAttributes {
   std::optional<s64> num_outputs;  // pieces may then be uneven
 

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -14,7 +15,8 @@ enum : size_t { kPast, kUpdate, kLength };
 
 void infer(Inference& inference) {
   const TensorType &past = inference.inputs[kPast], &update = inference.inputs[kUpdate];
-  const int axis = normalize_axis(inference.node.attrs.i("axis"), past.shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&CacheAppendAttributes::axis>(inference.node), past.shape.rank());
   Shape expected = past.shape;
   if (update.shape.rank() == past.shape.rank()) expected[axis] = update.shape[axis];
   if (update != TensorType{past.dtype, expected} || expected[axis] > past.shape[axis]) {
@@ -30,7 +32,8 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const Shape &past = eval.inputs[kPast].shape, &update = eval.inputs[kUpdate].shape;
-  const int axis = normalize_axis(eval.node.attrs.i("axis"), past.rank());
+  const int axis =
+      normalize_axis(attribute_of<&CacheAppendAttributes::axis>(eval.node), past.rank());
   const s64 length = eval.inputs[kLength].as<s64>()[0], rows = update[axis];
   if (length < 0 || length > past[axis] - rows) {
     fail(Error::Code::invalid_argument, "{} rows behind {} do not fit a cache of {}", rows, length,

@@ -5,6 +5,7 @@
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -53,7 +54,8 @@ Offer lower_cache_append(const LowerRequest& request) {
   }
   const Shape& past = request.inputs[kPast].shape;
   if (past.elements() == 0) return Reject{"the cache is empty"};
-  const int axis = normalize_axis(request.node.attrs.i("axis"), past.rank());
+  const int axis =
+      normalize_axis(attribute_of<&CacheAppendAttributes::axis>(request.node), past.rank());
   const AppendStep step{.outer = dims_product(past, 0, axis),
                         .rows = past[axis],
                         .update = request.inputs[kUpdate].shape[axis],

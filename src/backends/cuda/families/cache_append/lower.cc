@@ -4,6 +4,7 @@
 #include "backends/cuda/lower/product.h"
 #include "backends/cuda/lower/step.h"
 #include "core/check.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet::cuda {
@@ -54,7 +55,8 @@ Offer lower_cache_append(const LowerRequest& request) {
   }
   const Shape& past = request.inputs[kPast].shape;
   if (past.elements() == 0) return Reject{"the cache is empty"};
-  const int axis = normalize_axis(request.node.attrs.i("axis"), past.rank());
+  const int axis =
+      normalize_axis(attribute_of<&CacheAppendAttributes::axis>(request.node), past.rank());
   const AppendRequest append{
       .node = request.node.name,
       .outer = dims_product(past, 0, axis),
