@@ -17,7 +17,7 @@ class EngineApi(litserve.LitAPI):
     def decode_request(self, request):
         try:
             sample = np.array(request["input"], self.info.dtype)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:  # whatever else is raised fails the whole batch
             return f"no array as input: {error!r}"
         return sample if sample.shape == self.info.shape[1:] else f"a sample of shape {sample.shape}; expected {self.info.shape[1:]}"
 

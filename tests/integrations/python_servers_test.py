@@ -70,7 +70,8 @@ class LitServe(unittest.TestCase):
     def test_answers_and_wrong_requests(self):
         images = rays.images("test", 40)[0]
         expected = octet.Context(octet.Engine.load(digits_engine())).run(images)[0]
-        wrong = [{}, {"input": "x"}, {"input": [[1]]}, {"input": [[[1] * 8] * 9]}, {"input": [[[1] * 8] * 7 + [[1]]]}, {"input": None}, [7]]
+        wrong = [{}, {"input": "x"}, {"input": [[1]]}, {"input": [[[1] * 8] * 9]}, {"input": [[[1] * 8] * 7 + [[1]]]}, {"input": None}, [7],
+                 {"input": [[[10**400] * 8] * 8]}]
         bodies = [{"input": image.tolist()} for image in images]
         bodies[5:5] = wrong
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
