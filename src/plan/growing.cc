@@ -112,9 +112,10 @@ class Writer {
   }
 
   // What it is for the longest run: sizes.
-  ValueId size_operand(ValueId id) {
-    if (id == kNoValue || at_.is_settled(id)) return operand(id);
-    if (!at_.known(id)) return id;
+  ValueId size_operand(const Node& node, ValueId id) {
+    if (id == kNoValue || at_.dependence(id) == Dependence::data || at_.is_settled(id))
+      return operand(id);
+    if (!at_.counts(id)) refuse(node, "has sizes that do not grow evenly with the length");
     return constant(at_.known(id));
   }
 
@@ -256,7 +257,7 @@ class Writer {
   void copy_sized(const Node& node) {
     Node copied = node;
     for (size_t i = 0; i < copied.inputs.size(); ++i)
-      copied.inputs[i] = i == 0 ? operand(node.inputs[i]) : size_operand(node.inputs[i]);
+      copied.inputs[i] = i == 0 ? operand(node.inputs[i]) : size_operand(node, node.inputs[i]);
     to_.nodes.push_back(std::move(copied));
   }
 
@@ -395,7 +396,7 @@ class Writer {
     const std::vector<Cut> cuts = cuts_of(node);
     Node sliced = node;
     for (size_t i = 0; i < node.inputs.size(); ++i)
-      sliced.inputs[i] = i == 0 ? operand(node.inputs[0]) : size_operand(node.inputs[i]);
+      sliced.inputs[i] = i == 0 ? operand(node.inputs[0]) : size_operand(node, node.inputs[i]);
     std::vector<Cut> moving;
     for (const Cut& cut : cuts) {
       if (cut.least != cut.most) moving.push_back(cut);
@@ -441,7 +442,11 @@ class Writer {
     }
     const std::vector<s64> steps = at_.most_ints(node.input(4));
     const bool ones = std::ranges::all_of(steps, [](s64 step) { return step == 1; });
-    const bool known = !first.empty() && first.size() == last.size() && axes.size() == first.size();
+    const bool evenly = at_.counts(node.input(1)) && at_.counts(node.input(2)) &&
+                        at_.dependence(node.input(3)) == Dependence::fixed &&
+                        at_.dependence(node.input(4)) == Dependence::fixed;
+    const bool known =
+        evenly && !first.empty() && first.size() == last.size() && axes.size() == first.size();
     if (!known || !ones || at_.least_ints(node.input(2)).empty() ||
         at_.axis(x) == GrowingLengths::kManyAxes)
       refuse(node, "cuts rows at places that are not known");
@@ -484,6 +489,7 @@ class Writer {
       const ValueId id = node.input(i);
       return id != kNoValue && ends_in_zeros_[id];
     };
+    const auto reals = [&](ValueId id) { return is_real(at_.type(id).dtype); };
     const auto number = [&](size_t i) { return is_finite_constant(node.input(i)); };
     const auto zero = [&](size_t i) { return zeros(i) || is_zero_constant(node.input(i)); };
     switch (growing_rules(*node.op).zeros) {
@@ -491,12 +497,14 @@ class Writer {
         return false;
       case ZerosRule::zeros:
         return zeros(0);
+      case ZerosRule::reals:
+        return zeros(0) && reals(node.input(0));
       case ZerosRule::factor:
-        return (zeros(0) && number(1)) || (zeros(1) && number(0));
+        return reals(node.outputs[0]) && ((zeros(0) && number(1)) || (zeros(1) && number(0)));
       case ZerosRule::dividend:
-        return zeros(0) && number(1);
+        return reals(node.outputs[0]) && zeros(0) && number(1);
       case ZerosRule::either:
-        return zero(1) && zero(2);
+        return reals(node.outputs[0]) && zero(1) && zero(2);
     }
     return false;
   }
@@ -597,8 +605,15 @@ void find_outputs(const Graph& graph, const GrowingLengths& lengths, std::span<c
   }
 }
 
+// What is tried: lengths from `least` on, and whether open axes of the size of caches behind the run grow with them.
+struct Attempt {
+  s64 least = 1;
+  bool masks = true;
+};
+
 Growing grown(const Graph& graph, std::span<const Shape> shapes, std::span<const Cache> caches,
-              s64 rows) {
+              s64 rows, Attempt attempt) {
+  const auto [least, masks] = attempt;
   Sizes sizes(graph, shapes, caches);
   const Node& first = graph.nodes[caches[0].node];
   const s64 length = sizes.length();
@@ -606,18 +621,21 @@ Growing grown(const Graph& graph, std::span<const Shape> shapes, std::span<const
     if (shapes[cache.input][cache.axis] != length)
       throw Refused{"caches have different numbers of rows"};
   }
-  if (length < 1) throw Refused{"the caches are empty"};
-  const s64 added = facts_of(graph, shapes).types[first.outputs[0]].shape[caches[0].axis] - length;
-  sizes.find_others(added);
+  if (length < least) throw Refused{"the caches are empty"};
+  const Propagated facts = facts_of(graph, shapes);
+  const s64 added = facts.types[first.outputs[0]].shape[caches[0].axis] - length;
+  if (masks) sizes.find_others(added);
   Growing growing;
   growing.rows =
       rows == 0 ? (length + added + kGrowingStep - 1) / kGrowingStep * kGrowingStep : rows;
   growing.most = growing.rows - added;
-  growing.least = rows == 0 ? std::max<s64>(1, growing.most - kGrowingStep + 1) : 1;
+  growing.least = rows == 0 ? std::max(least, growing.most - kGrowingStep + 1) : least;
   if (growing.most < length || growing.least >= growing.most)
     throw Refused{fmt::format("{} rows are too few", growing.rows)};
   const GrowingLengths lengths(graph, {growing.least, facts_at(graph, sizes, growing.least)},
                                {growing.most, facts_at(graph, sizes, growing.most)});
+  if (const std::optional<ValueId> id = lengths.first_unlike(length, facts))
+    throw Refused{fmt::format("'{}' does not grow evenly with the length", graph.value(*id).name)};
   growing.inputs = sizes.axes();
   growing.graph = Writer(graph, lengths, caches, added).write();
   growing.shapes = sizes.at(growing.most);
@@ -687,11 +705,21 @@ Shape Growing::output_shape(size_t i, const Shape& whole, s64 length) const {
 GrowingOrReject make_growing(const Graph& graph, std::span<const Shape> input_shapes, s64 rows) {
   const std::vector<Cache> caches = find_caches(graph);
   if (caches.empty()) return Reject{"no input is continued by a Concat"};
-  try {
-    return grown(graph, input_shapes, caches, rows);
-  } catch (const Refused& refused) {
-    return Reject{refused.reason};
+  // In the caller's buffers from the first token on, unless the graph takes no empty caches. At length 0 an axis of one token looks like a mask's.
+  std::vector<Attempt> attempts = {{1, true}};
+  if (rows != 0)
+    attempts = {
+        {0, true},
+        input_shapes[caches[0].input][caches[0].axis] == 0 ? Attempt{0, false} : Attempt{1, true}};
+  std::string reason;
+  for (const Attempt& attempt : attempts) {
+    try {
+      return grown(graph, input_shapes, caches, rows, attempt);
+    } catch (const Refused& refused) {
+      if (reason.empty()) reason = refused.reason;
+    }
   }
+  return Reject{reason};
 }
 
 }  // namespace octet

@@ -113,33 +113,33 @@ Dependence GrowingLengths::of_node(const Node& node) const {
 // More rows, and the first as before.
 Dependence GrowingLengths::of_rows(const Node& node, GrowingRules rules) const {
   if (axis(node.outputs[0]) < 0) return Dependence::other;
-  const auto settled = [&](size_t i) {
-    return i >= node.inputs.size() || is_settled(node.inputs[i]);
-  };
+  const auto settled = [&](ValueId id) { return is_settled(id); };
   const auto fixed = [&](size_t i) { return dependence(node.input(i)) == Dependence::fixed; };
+  const auto counted = [&](size_t i) { return counts(node.input(i)); };
   bool holds = false;
   switch (rules.rows) {
     case GrowingRule::elements:
-      holds = settled(0) && settled(1) && settled(2);
+      holds = std::ranges::all_of(node.inputs, settled);
       break;
     case GrowingRule::moves:
-      holds = settled(0) && moves_rows(node);
+      holds = is_settled(node.inputs[0]) && counted(1) && moves_rows(node);
       break;
     case GrowingRule::turns:
     case GrowingRule::expands:
-      holds = settled(0);
+      holds = is_settled(node.inputs[0]) && counted(1);
       break;
     case GrowingRule::cuts:
-      holds = settled(0) && fixed(1) && is_same(node.inputs[0], node.outputs[0]);
+      holds = is_settled(node.inputs[0]) && fixed(1) && counted(2) && fixed(3) && fixed(4) &&
+              is_same(node.inputs[0], node.outputs[0]);
       break;
     case GrowingRule::joins:
-      holds = std::ranges::all_of(node.inputs, [&](ValueId id) { return is_settled(id); }) &&
+      holds = std::ranges::all_of(node.inputs, settled) &&
               normalize_axis(attribute_of<&ConcatAttributes::axis>(node),
                              type(node.outputs[0]).shape.rank()) != axis(node.outputs[0]);
       break;
     case GrowingRule::
         sizes:  // Range counts from input 0 by input 2; the other has one value everywhere
-      holds = rules.known != KnownRule::range || (fixed(0) && fixed(2));
+      holds = rules.known != KnownRule::range ? counted(0) : fixed(0) && counted(1) && fixed(2);
       break;
     default:
       break;
@@ -177,7 +177,8 @@ Dependence GrowingLengths::of_integers(const Node& node, GrowingRules rules) con
                counts(node.inputs[2]);
       break;
     case KnownRule::range:
-      linear = counts(node.inputs[0]) && dependence(node.inputs[2]) == Dependence::fixed;
+      linear = counts(node.inputs[0]) && counts(node.inputs[1]) &&
+               dependence(node.inputs[2]) == Dependence::fixed;
       break;
     case KnownRule::nothing:
       break;
@@ -225,6 +226,25 @@ std::vector<s64> GrowingLengths::least_ints(ValueId id) const {
 }
 std::vector<s64> GrowingLengths::most_ints(ValueId id) const {
   return id == kNoValue || !is_known(id) ? std::vector<s64>() : integers(most_.facts.known[id]);
+}
+
+std::optional<ValueId> GrowingLengths::first_unlike(s64 length, const Propagated& facts) const {
+  for (ValueId id = 0; id < graph_.value_count(); ++id) {
+    Shape expected = type(id).shape;
+    if (axis(id) == kManyAxes) continue;
+    if (axis(id) >= 0) expected[axis(id)] -= most_.length - length;
+    if (facts.types[id].shape != expected) return id;
+    const Tensor& known_here = facts.known[id];
+    if (dependence(id) == Dependence::fixed && known(id) && !are_equal(known_here, known(id)))
+      return id;
+    if (dependence(id) != Dependence::affine) continue;
+    const std::vector<s64> here = integers(known_here), there = most_ints(id), by = slopes(id);
+    if (here.size() != there.size()) return id;
+    for (size_t i = 0; i < here.size(); ++i) {
+      if (difference(there[i], here[i]) != by[i] * (most_.length - length)) return id;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<s64> GrowingLengths::slopes(ValueId id) const {

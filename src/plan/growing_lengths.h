@@ -2,6 +2,7 @@
 // What a graph's values are for two lengths of its caches, and what that says of all lengths between them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,7 @@ enum class GrowingRule : u8 {
   sizes,
 };
 enum class KnownRule : u8 { nothing, linear, scaled, compares, chooses, range };
-enum class ZerosRule : u8 { anything, zeros, factor, dividend, either };
+enum class ZerosRule : u8 { anything, zeros, reals, factor, dividend, either };
 struct GrowingRules {
   GrowingRule rows = GrowingRule::none;
   KnownRule known = KnownRule::nothing;
@@ -66,6 +67,10 @@ class GrowingLengths {
   Dependence dependence(ValueId id) const {
     return id == kNoValue ? Dependence::fixed : dependence_[id];
   }
+  // Fixed or affine: what a size has to be.
+  bool counts(ValueId id) const {
+    return dependence(id) == Dependence::fixed || dependence(id) == Dependence::affine;
+  }
   bool is_settled(ValueId id) const {
     return dependence(id) == Dependence::fixed || dependence(id) == Dependence::prefix;
   }
@@ -78,6 +83,8 @@ class GrowingLengths {
   std::vector<s64> most_ints(ValueId id) const;
   // By how much each element of an affine value grows with a row.
   std::vector<s64> slopes(ValueId id) const;
+  // A value whose sizes or elements are not those that follow for a run of another length; none where all are.
+  std::optional<ValueId> first_unlike(s64 length, const Propagated& facts) const;
   s64 most() const { return most_.length; }
   s64 lengths() const { return most_.length - least_.length; }
 
@@ -91,10 +98,6 @@ class GrowingLengths {
   bool is_decided(const Node& node) const;
   bool is_same(ValueId a, ValueId b) const;
   bool moves_rows(const Node& node) const;
-  // Fixed or affine integers.
-  bool counts(ValueId id) const {
-    return dependence(id) == Dependence::fixed || dependence(id) == Dependence::affine;
-  }
   bool is_known(ValueId id) const { return least_.facts.known[id] && most_.facts.known[id]; }
 
   const Graph& graph_;

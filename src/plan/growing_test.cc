@@ -129,6 +129,86 @@ TEST(Growing, SaysWhatHasNoFormForManyLengths) {
   EXPECT_EQ(reject_of(R"(%y: f32[1,?,4] = CumSum(%all, %one) name "sum")", "%y"), "");
 }
 
+// A graph over the sizes of its cache, beside what it joins.
+std::string over_length(std::string_view body) {
+  return fmt::format(R"(graph "g"(%x: f32[1,1,4], %past: f32[1,?,4]) {{
+  const %one: s64[1] = {{1}}
+  const %zero: s64[1] = {{0}}
+  const %none: s64[] = {{0}}
+  const %step: s64[] = {{1}}
+  const %turn: s64[1] = {{62}}
+  const %table: f32[100] = {{0{}}}
+  %all: f32[1,?,4] = Concat(%past, %x) {{axis=1}} name "all"
+  %sizes: s64[3] = Shape(%past) name "sizes"
+  %n: s64[1] = Gather(%sizes, %one) name "n"
+  %whole: s64[3] = Shape(%all) name "whole"
+  %after: s64[1] = Gather(%whole, %one) name "after"
+  %limit: s64[] = Squeeze(%after, %zero) name "limit"
+  %rows: s64[?] = Range(%none, %limit, %step) name "rows"
+{}
+  return %all, %y
+}})",
+                     [] {
+                       std::string rest;
+                       for (int i = 1; i < 100; ++i) rest += fmt::format(", {}", i);
+                       return rest;
+                     }(),
+                     body);
+}
+
+std::string reject_over_length(std::string_view body) {
+  const GrowingOrReject made = make_growing(parse_graph(over_length(body), find_op),
+                                            std::vector<Shape>{{1, 1, 4}, {1, 3, 4}});
+  return std::holds_alternative<Reject>(made) ? std::get<Reject>(made).reason : "";
+}
+
+// Of 1 and 63 rows the remainders are 1: two lengths that are alike say nothing of those between.
+TEST(Growing, SizesThatDoNotGrowEvenlyAreRefused) {
+  EXPECT_NE(reject_over_length(R"(  %at: s64[1] = Mod(%n, %turn) name "at"
+  %end: s64[1] = Add(%at, %one) name "end"
+  %y: f32[1] = Slice(%table, %at, %end, %zero) name "cut")"),
+            "");
+  EXPECT_NE(reject_over_length(R"(  %at: s64[1] = Mod(%n, %turn) name "at"
+  %many: s64[] = Squeeze(%at, %zero) name "many"
+  %r: s64[?] = Range(%none, %many, %step) name "r"
+  %y: f32[?] = Cast(%r) {to="f32"} name "y")"),
+            "");
+}
+
+TEST(Growing, AllOperandsOfAVariadicOperatorCount) {
+  expect_equal_for(parse_graph(over_length(R"(  const %floor: s64[] = {2}
+  const %two: s64[1] = {2}
+  %half: s64[1] = Sub(%n, %two) name "half"
+  %m: s64[?] = Max(%rows, %floor, %floor, %half) name "m"
+  %y: f32[?] = Cast(%m) {to="f32"} name "y")"),
+                               find_op),
+                   5, 0);
+}
+
+// A code of zero is no zero behind a Cast: it is the zero point.
+TEST(Growing, CodesThatBecomeNumbersAreNoZeros) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,1,4], %past: f32[1,?,4]) {
+  const %s: f32[] = {0.0625}
+  const %z: u8[] = {120}
+  %all: f32[1,?,4] = Concat(%past, %x) {axis=1} name "all"
+  %codes: u8[1,?,4] = QuantizeLinear(%all, %s, %z) name "codes"
+  %numbers: f32[1,?,4] = Cast(%codes) {to="f32"} name "numbers"
+  %turned: f32[1,4,?] = Transpose(%numbers) {perm=ints[0, 2, 1]} name "turned"
+  %y: f32[1,4,4] = MatMul(%turned, %numbers) name "y"
+  return %all, %y
+})",
+                                  find_op);
+  expect_equal_for(graph, 5, 0);
+}
+
+TEST(Growing, BuffersOfTheCallerFromTheFirstTokenOn) {
+  const Graph graph = test::growing_graph(std::string(test::kGrowingReals));
+  expect_equal_for(graph, 0, 37);
+  const GrowingOrReject made = make_growing(graph, shapes_of(test::growing_inputs(graph, 9)), 37);
+  ASSERT_TRUE(std::holds_alternative<Growing>(made));
+  EXPECT_EQ(std::get<Growing>(made).least, 0);
+}
+
 TEST(Growing, EmptyCachesHaveAPlanOfTheirOwn) {
   const Graph graph = test::growing_graph(std::string(test::kGrowingReals));
   const GrowingOrReject made = make_growing(graph, shapes_of(test::growing_inputs(graph, 0)));
