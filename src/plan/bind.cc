@@ -58,6 +58,13 @@ void rethrow(const Job& job, const Plan& plan) {
   }
 }
 
+// Each memory outside the arena has a base of its own, beyond any arena, so that equal offsets mean one place.
+s64 base_of(const Plan& plan, u32 b) {
+  constexpr s64 kBeyondArenas = s64{1} << 40;
+  const Buffer& buffer = plan.buffers[b];
+  return buffer.kind == Buffer::Kind::arena ? buffer.offset : (s64{b} + 1) * kBeyondArenas;
+}
+
 std::shared_ptr<std::byte> copied_to(const Device& device, const Tensor& constant) {
   const s64 bytes = constant.type().bytes();
   std::shared_ptr<std::byte> memory = device.allocate(bytes + kSlack, "a constant");
@@ -74,7 +81,7 @@ BindArgs placements(const Plan& plan, const PlanStep& step) {
     return b == kNoBuffer ? Placement{} : plan.buffers[b].placement;
   };
   const auto offset = [&](u32 b) {
-    return b == kNoBuffer ? 0 : plan.buffers[b].offset + plan.buffers[b].origin_bytes;
+    return b == kNoBuffer ? 0 : base_of(plan, b) + plan.buffers[b].origin_bytes;
   };
   BindArgs args;
   for (u32 b : step.inputs) {

@@ -19,7 +19,7 @@ struct Preparing {
   ThreadPool& pool;
 };
 
-// Where the inputs and outputs of a step lie; nothing is prepared yet.
+// Where the inputs and outputs of a step lie, two at equal offsets only where they begin at one place; nothing is prepared yet.
 BindArgs placements(const Plan& plan, const PlanStep& step);
 
 // Of all steps of the plan. Throws Error naming the step whose preparation failed, and Error(internal) where an operand has not what

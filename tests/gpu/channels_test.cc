@@ -5,16 +5,21 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/backends.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
+#include "octet/engine.h"
 #include "on_gpu.h"
 #include "one_node.h"
 #include "ops/registry.h"
 #include "plan/chain_testing.h"
+#include "runtime/context.h"
+#include "runtime/device_memory_testing.h"
+#include "runtime/inside.h"
 
 namespace octet::test {
 namespace {
@@ -26,6 +31,15 @@ class Blocks {
  public:
   explicit Blocks(s64 channels) : text_(fmt::format("graph \"g\"(%x: {}) {{\n", type(channels))) {
     convolve("h", "x", channels);
+  }
+  // Of images that come with their channels last.
+  static Blocks of_channels_last(s64 channels) {
+    Blocks blocks;
+    blocks.text_ = fmt::format(
+        "graph \"g\"(%x: f16[2,{0},{1},{2}]) {{\n"
+        "  %h: {3} = Transpose(%x) {{perm=ints[0, 3, 1, 2]}}\n",
+        kHeight, kWidth, channels, type(channels));
+    return blocks;
   }
 
   static std::string type(s64 channels) {
@@ -70,6 +84,8 @@ class Blocks {
   }
 
  private:
+  Blocks() = default;
+
   std::string text_;
 };
 
@@ -102,11 +118,28 @@ class GpuChannels : public OnGpu {
     return names;
   }
 
-  void expect_bits(const Graph& graph) const {
+  static Tensor input_of(const Graph& graph) {
     Tensor x(Dtype::f16, graph.value(graph.inputs[0]).type.shape);
     for (size_t i = 0; i < x.as<f16>().size(); ++i)
       x.mutable_as<f16>()[i] = f16(static_cast<f32>(i * 37 % 101) / 16 - 3);
-    const std::vector<Tensor> inputs{x};
+    return x;
+  }
+
+  // Read and written in the device's memory.
+  void expect_bits_there(const Graph& graph) const {
+    const Tensor x = input_of(graph), want = interpret(graph, std::vector<Tensor>{x})[0];
+    auto model = std::make_shared<Model>();
+    model->graph = graph;
+    Context context = Inside::context(model, {.device = std::string(device_->name())});
+    const DeviceTensor in(*device_, x), out(*device_, want.type());
+    context.run_into(std::vector<TensorView>{in.view()},
+                     std::vector<MutableTensorView>{out.view()});
+    const Tensor got = out.read();
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
+  }
+
+  void expect_bits(const Graph& graph) const {
+    const std::vector<Tensor> inputs{input_of(graph)};
     const Tensor want = interpret(graph, inputs)[0],
                  got = run_on(graph, inputs, make_target(device_->name(), 1, nullptr))[0];
     EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
@@ -180,6 +213,26 @@ TEST_F(GpuChannels, ValuesOfTwoConcatenations) {
   const Graph graph = blocks.graph("y");
   EXPECT_EQ(copied(plan(graph)).size(), 1U);
   expect_bits(graph);
+}
+
+// What lies in the caller's memory is copied, wherever the arena's values lie.
+TEST_F(GpuChannels, HalvesOfTheCallersImagesAreCopied) {
+  const DearChains whatever_they_cost;
+  Blocks blocks = Blocks::of_channels_last(16);
+  blocks.split({{"a", 8}, {"b", 8}}, "h");
+  blocks.convolve("m", "b", 8);
+  blocks.join("c", {"a", "m"}, 16);
+  blocks.convolve("y", "c", 16);
+  expect_bits_there(blocks.graph("y"));
+}
+
+TEST_F(GpuChannels, ReversedChannelsOfTheCallersImages) {
+  const DearChains whatever_they_cost;
+  Blocks blocks = Blocks::of_channels_last(3);
+  blocks.split({{"r", 1}, {"g", 1}, {"b", 1}}, "h");
+  blocks.join("c", {"b", "g", "r"}, 3);
+  blocks.convolve("y", "c", 3);
+  expect_bits_there(blocks.graph("y"));
 }
 
 }  // namespace

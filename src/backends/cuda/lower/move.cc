@@ -58,12 +58,12 @@ Walk walk_of(const MoveStep& step, const Ends& ends, const Move& move, const Bin
 }
 
 // The planner has put one of both where it belongs in the other: their pixels are as far apart.
+// Where no offsets are given each value has memory of its own.
 bool lies_there(const Ends& ends, const Move& move, const BindArgs& bind) {
-  const TensorType &in = ends.inputs[move.input], &out = ends.outputs[move.output];
   const Placement &from = bind.inputs[move.input], &to = bind.outputs[move.output];
-  const s64 channels = std::min(in.shape[1], out.shape[1]), bytes = element_bytes(in);
+  const s64 bytes = element_bytes(ends.inputs[move.input]);
   const s64 begin = move.begins.empty() ? move.in_first.second : move.begins[1];
-  return from.pixel_stride != channels && from == to &&
+  return !bind.input_offsets.empty() && !bind.output_offsets.empty() && from == to &&
          bind.input_offset(move.input) + begin * bytes ==
              bind.output_offset(move.output) + move.out_first.second * bytes;
 }
