@@ -164,18 +164,19 @@ class Nodes(unittest.TestCase):
         self.assertEqual(found, {"samples": ROWS, "loss": math.fsum(sums["loss"]), "even": int(sums["even"].sum())})
 
     def test_processors_of_several_kinds(self):
-        levels = ["none", "avx2", octet.cpu_isa()]
-        if octet.cpu_isa() in levels[:2]:
-            self.skipTest(f"this processor's level is {octet.cpu_isa()}: no two that are faster than the reference")
+        if octet.cpu_isa() == "none":
+            self.skipTest("this processor has one level alone")
+        # The reference takes its time; these rows are few.
+        levels = ["none", "avx2"] if octet.cpu_isa() == "avx2" else ["avx2", octet.cpu_isa()]
         self.cluster.remove_node(self.nodes.pop())
         self.cluster.remove_node(self.nodes.pop())
-        for level in levels[1:]:
+        for level in levels:
             self.add_node(num_cpus=1, env_vars={"OCTET_CPU_ISA": level})
         # One actor on each, which prepares what it observes.
-        with rays.Wrong(self, "invalid_argument", *levels[1:]):
+        with rays.Wrong(self, "invalid_argument", *levels):
             octet.ray.observe(self.slow("train"), rays.MODEL, workers=2)
         # These hold all processors, and nothing is prepared before them.
-        seen = octet.ray.observe(rays.dataset("train", ROWS, BLOCKS), rays.MODEL, workers=2, cpu_isa="avx2")
+        seen = octet.ray.observe(rays.dataset("train", ROWS, BLOCKS), rays.MODEL, workers=2, cpu_isa=levels[0])
         self.assertEqual(seen.samples, ROWS)
         with rays.Wrong(self, "invalid_argument", "'amx9'"):
             octet.ray.observe(rays.dataset("train", 10), rays.MODEL, workers=1, cpu_isa="amx9")
@@ -267,4 +268,4 @@ class OneNode(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main(whole=True)
