@@ -8,7 +8,11 @@ import gc
 import http.client
 import json
 import math
+import threading
+import time
+import tracemalloc
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -66,6 +70,15 @@ class Calibrates(unittest.TestCase):
         with rays.Wrong(self, "invalid_argument", "'pixels'", "'label'"):  # an actor says so
             octet.ray.observe(good, rays.MODEL, columns={"image": "pixels"})
 
+    def test_what_is_wrong_where_an_actor_is(self):
+        """A folder that only the caller sees, for example."""
+        from octet.ray._calibrate import _Watcher
+
+        options = {"equalize": True, "input_shapes": {}, "weights_folder": None, "threads": 1}
+        watcher = _Watcher(ray.put(b"no model"), options, None)
+        (error,) = watcher({"image": rays.images("train", 1)[0]})["error"].to_pylist()
+        self.assertEqual(json.loads(error)[1], "invalid_model")
+
 
 class Evaluates(unittest.TestCase):
     @classmethod
@@ -83,6 +96,16 @@ class Evaluates(unittest.TestCase):
         count = octet.ray.top_k(k=(3, 1))
         found = octet.ray.evaluate(rays.dataset("test", TEST, blocks=7), self.engine, lambda *both: {**count(*both), **rays.losses(*both)}, workers=2)
         self.assertEqual(found, expected)
+
+    def absent(self):
+        """The code of a device that is not there."""
+        with self.assertRaises(octet.Error) as caught:
+            octet.Context(self.engine, device="cuda:77")
+        return caught.exception.code
+
+    def test_a_device_that_actors_have_not(self):
+        with rays.Wrong(self, self.absent(), "cuda"):
+            octet.ray.evaluate(rays.dataset("test", 10, blocks=1), self.engine, octet.ray.top_k("label"), workers=1, device="cuda:77")
 
     def test_top_k_by_hand(self):
         scores = np.array([[1, 1, 0], [1, 1, 0], [0, 0, np.nan], [3, 2, 1], [3, 2, 1]], np.float32)
@@ -107,6 +130,183 @@ class Evaluates(unittest.TestCase):
             octet.ray.Predictor(self.engine, rows=0)
         with rays.Wrong(self, "io"):
             octet.ray.Predictor(scratch() / "absent.octet")
+
+
+class ReadsRequests(unittest.TestCase):
+    """Without a server: what a client's bytes become, and what they cost."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = compiled()
+
+    def read(self, **changes):
+        from octet.ray._requests import arrays_of
+
+        given = {"name": "image", "datatype": "FP32", "shape": [1, 1, 8, 8], "data": [0.5] * 64, **changes}
+        return arrays_of(json.dumps({"inputs": [given]}).encode(), self.engine)[0]["image"]
+
+    def test_values_are_looked_at_before_numpy(self):
+        from octet.ray._requests import _converted
+
+        np.testing.assert_array_equal(self.read(data=[[1] * 32, [0.5] * 32]).ravel(), np.float32([1] * 32 + [0.5] * 32))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        long = ["x" * (1 << 20)] + ["y"] * 63  # as text of NumPy's: 256 MiB
+        for values in (long, [True] * 64, [None] * 64, [{}] * 64, [10**400] * 64, [[1], 2] * 32):
+            with rays.Wrong(self, "invalid_argument", "do not become float32"):
+                self.read(data=values)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 32 << 20)
+        for dtype, values in (("int8", [128]), ("int8", [-129]), ("uint8", [-1]), ("int64", [1 << 63]), ("int64", [0.5]), ("int64", [True]), ("bool", [1])):
+            with self.assertRaises((TypeError, OverflowError), msg=dtype):
+                _converted(values, dtype)
+        for dtype, values in (("int8", [-128, 127]), ("uint64", [(1 << 64) - 1]), ("bool", [True, False]), ("int32", [])):
+            self.assertEqual(_converted(values, dtype).tolist(), values)
+
+    def test_shapes_are_looked_at_before_they_are_multiplied(self):
+        for shape in ([10**4000] * 1000, [1] * 65, [1] * 200000, [1 << 31, 1, 8, 8], [1 << 62] * 4, [64], [1, 1, 8, 8, 1], [1, 1, 8.0, 8], [True, 1, 8, 8], "1188"):
+            with rays.Wrong(self, "invalid_argument", "shape") as caught:
+                self.read(shape=shape)
+            self.assertLess(len(caught.said), 500)
+        with rays.Wrong(self, "invalid_argument", "64 values for shape"):
+            self.read(shape=[2**31 - 1, 1, 8, 8])
+
+    def test_what_does_not_fit_into_memory(self):
+        with unittest.mock.patch("octet.ray._requests._converted", side_effect=MemoryError), rays.Wrong(self, "out_of_memory", "bytes"):
+            self.read()
+
+
+def made(*nodes, inputs, outputs, **constants):
+    """An engine of nodes (operator, inputs, output, attributes) whose sizes may be names, which are open."""
+    harness.need("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    def told(tensors):
+        return [helper.make_tensor_value_info(name, getattr(TensorProto, kind), shape) for name, kind, shape in tensors]
+
+    graph = helper.make_graph([helper.make_node(name, read, [written], **attributes) for name, read, written, attributes in nodes], "made", told(inputs),
+                              told(outputs), [numpy_helper.from_array(array, name) for name, array in constants.items()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return octet.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+
+
+class ServesRows(unittest.TestCase):
+    """One engine of a replica: which requests share a run."""
+
+    def served(self, engine, most_rows=4, max_rows=64):
+        from octet.ray._served import Served
+
+        return Served(engine, device="cpu", threads=1, most_rows=most_rows, max_rows=max_rows)
+
+    def looked_up(self, *more, shape=("n", 3), rows=50):
+        """Rows of a table by indices; with more nodes from `rows` to `y`."""
+        table = np.random.default_rng(3).random((rows, 2)).astype(np.float32)
+        nodes = [("Gather", ["table", "ids"], "rows", {}), *(more or [("Neg", ["rows"], "y", {})])]
+        return made(*nodes, inputs=[("ids", "INT64", list(shape))], outputs=[("y", "FLOAT", [*shape, 2])], table=table)
+
+    def centered(self, **options):
+        """Of each row, less what all rows of the run have: rows depend on each other."""
+        return self.looked_up(("ReduceMean", ["rows"], "mean", {"axes": [0], "keepdims": 1}), ("Sub", ["rows", "mean"], "y", {}), **options)
+
+    def asked(self, served, *ids):
+        return [answer["y"] for answer in served.answer([served.accept({"ids": np.array(each, np.int64)}) for each in ids])]
+
+    def test_indices_are_tried(self):
+        for rows in (50, 2):
+            self.assertTrue(self.served(self.looked_up(rows=rows)).batches, rows)
+        served = self.served(self.centered())
+        self.assertFalse(served.batches)
+        one, other = self.asked(served, [[1, 2, 3]], [[4, 5, 6]])
+        self.assertFalse(one.any() or other.any(), "each is alone, and its own mean")
+        served.check()
+
+    def test_open_sizes_are_tried(self):
+        self.assertTrue(self.served(self.looked_up(shape=("n", "m"))).batches)
+        self.assertFalse(self.served(self.centered(shape=("n", "m"))).batches)
+
+    def refusing(self, make):
+        """An engine of which nothing made up could be run."""
+        from octet.ray import _served
+
+        with unittest.mock.patch.object(_served.Served, "_made_up", return_value=None):
+            return self.served(make())
+
+    def test_requests_tell_where_nothing_made_up_does(self):
+        apart, together = self.refusing(self.looked_up), self.refusing(self.centered)
+        contexts = [octet.Context(served.engine) for served in (apart, together)]
+        groups = [[[[1, 2, 3]], [[1, 2, 3]]], [[[1, 2, 3]], [[4, 5, 6], [7, 8, 9]]], [[[1, 1, 1]], [[2, 2, 2]]], [[[3, 1, 2]] * 9]]
+        found = []
+        self.asked(apart, np.zeros((0, 3)))  # tells nothing either
+        for group in groups:
+            for served, context in zip((apart, together), contexts):
+                for answer, ids in zip(self.asked(served, *group), group):
+                    np.testing.assert_array_equal(answer, context.run(np.array(ids, np.int64))[0])
+            found.append(apart.batches)
+        self.assertEqual(found, [False, True, True, True], "two that are the same tell nothing")
+        self.assertFalse(together.batches)
+        unlike = apart.answer([[np.zeros((2, 3), np.int64)], [np.zeros((0, 3), np.int64)]])
+        self.assertEqual([type(answer) for answer in unlike], [dict, octet.Error], "one that was accepted before")
+
+    def test_rows_of_one_request_are_limited(self):
+        served = self.served(self.looked_up())
+        ids = np.arange(30).reshape(10, 3)
+        self.assertEqual([len(piece[0]) for piece in served.pieces([ids])], [4, 4, 2])
+        with rays.Wrong(self, "invalid_argument", "65 rows", "64"):
+            served.accept({"ids": np.zeros((65, 3), np.int64)})
+
+    def test_others_have_their_turn_between_pieces(self):
+        from octet.ray._served import Queue
+
+        ids = np.arange(48).reshape(16, 3)
+        order = []
+
+        async def ask(queue, name, rows):
+            answer = await queue.ask({"ids": rows})
+            order.append(name)
+            return answer["y"]
+
+        async def both(served):
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                queue = Queue(served, thread, 1, 0)
+                return await asyncio.gather(ask(queue, "large", ids), ask(queue, "small", ids[:1]))
+
+        served = self.served(self.looked_up())
+        large, small = asyncio.run(both(served))
+        expected = octet.Context(served.engine).run(ids)[0]
+        np.testing.assert_array_equal(large, expected)
+        np.testing.assert_array_equal(small, expected[:1])
+        self.assertEqual(order, ["small", "large"])
+
+    def test_health_behind_requests(self):
+        """A check that waits is not waited for while runs succeed; what it finds is said the next time."""
+        from octet.ray import _serve
+
+        async def look():
+            replica = _serve.EngineReplica(self.looked_up())
+            queue = replica._only
+            queue.served._known = (queue.served._known[0], [b"other bytes"])
+            release = threading.Event()
+            replica._thread.submit(release.wait)
+            queue.succeeded = time.monotonic()
+            try:
+                await replica.check_health()
+            finally:
+                release.set()
+            with self.assertRaisesRegex(RuntimeError, "other answers"):
+                await replica.check_health()
+            queue.served._known = None
+            await replica.check_health()
+
+        with unittest.mock.patch.object(_serve, "_PATIENCE_S", 0.05):
+            asyncio.run(look())
+
+    def test_what_json_has_no_numbers_for(self):
+        from octet.ray._requests import answer_of
+
+        self.assertEqual(json.loads(answer_of("m", "7", {"y": np.float16([0.5])}))["outputs"][0]["data"], [0.5])
+        for value in (np.nan, np.inf, -np.inf):
+            with rays.Wrong(self, "unsupported", "'y'", "JSON"):
+                answer_of("m", None, {"x": np.zeros(3, np.int8), "y": np.array([0, value], np.float32)})
 
 
 class Serves(unittest.TestCase):
@@ -193,7 +393,7 @@ class Serves(unittest.TestCase):
     def test_health_is_what_an_engine_gives(self):
         from octet.ray._served import Served
 
-        served = Served(self.engine, device="cpu", threads=1, most_rows=4)
+        served = Served(self.engine, device="cpu", threads=1, most_rows=4, max_rows=64)
         served.check()
         arrays, _ = served._known
         served._known = (arrays, [b"other bytes"])
@@ -205,7 +405,7 @@ class Serves(unittest.TestCase):
 
         async def ask(count):
             with concurrent.futures.ThreadPoolExecutor(1) as thread:
-                queue = Queue(Served(self.engine, device="cpu", threads=1, most_rows=4), thread, 4, 0.001)
+                queue = Queue(Served(self.engine, device="cpu", threads=1, most_rows=4, max_rows=64), thread, 4, 0.001)
                 asked = [asyncio.ensure_future(queue.ask({"image": self.images[at:at + 1]})) for at in range(count)]
                 await asyncio.sleep(0)
                 asked[0].cancel()

@@ -58,7 +58,7 @@ class Wrong:
     """The error that a call raises, with what its code and words must be."""
 
     def __init__(self, test, code, *words):
-        self.test, self.code, self.words = test, code, words
+        self.test, self.code, self.words, self.said = test, code, words, ""
 
     def __enter__(self):
         return self
@@ -67,7 +67,8 @@ class Wrong:
         import octet
 
         self.test.assertIs(kind, octet.Error, f"{kind}: {error}")
-        self.test.assertEqual(error.code, self.code, str(error))
+        self.said = str(error)
+        self.test.assertEqual(error.code, self.code, self.said)
         for word in self.words:
             self.test.assertIn(word, str(error))
         return True

@@ -48,11 +48,17 @@ class _Watcher:
     """An actor: observes batches, each by itself, so that a batch that is done again counts once."""
 
     def __init__(self, model: ray.ObjectRef, options: dict[str, Any], columns: Columns | None) -> None:
-        self._observer = Observer(ray.get(model), **options)
         self._columns = columns
+        self._wrong: Error | None = None  # as of evaluation's actors
+        try:
+            self._observer = Observer(ray.get(model), **options)
+        except Error as error:
+            self._wrong = error
 
     def __call__(self, batch: dict[str, Any]) -> pyarrow.Table:
         try:
+            if self._wrong:
+                raise self._wrong
             return _table(self._observer.observe(self._runs(batch)), {_octet.cpu_isa()})
         except Error as error:
             return _table(_octet.Observation(), set(), told(error))

@@ -70,10 +70,17 @@ class _Judge:
     """An actor: the exact sums of one batch as a row of text."""
 
     def __init__(self, engine: EngineSource, metric: Metric, columns: Columns | None, options: dict[str, Any]) -> None:
-        self._runner, self._metric, self._columns = Runner(engine_of(engine), **options), metric, columns
+        self._metric, self._columns = metric, columns
+        self._wrong: Error | None = None  # of the machine here: raised where Ray starts actors, it would be an actor that died
+        try:
+            self._runner = Runner(engine_of(engine), **options)
+        except Error as error:
+            self._wrong = error
 
     def __call__(self, batch: dict[str, Any]) -> pyarrow.Table:
         try:
+            if self._wrong:
+                raise self._wrong
             return pyarrow.table({"sums": [self._sums(batch)], "error": [""]})
         except Error as error:
             return pyarrow.table({"sums": [""], "error": [told(error)]})

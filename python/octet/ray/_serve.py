@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import time
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,8 @@ from ._served import Arrays, Queue, Served
 
 _SUFFIX = ".octet"
 _STATUS = {"invalid_argument": 400, "invalid_model": 400, "unsupported": 501, "out_of_memory": 503}
-_MOST_BODY = 64 << 20
+_LATELY_S = 20.0  # a run that succeeded so long ago says that the thread of runs works
+_PATIENCE_S = 5.0  # of the health check, behind runs that were asked for before it
 _PATH = re.compile(r"v2/models/(?P<name>[^/]+)(/versions/[^/]+)?(?P<verb>/infer|/ready)?")
 
 
@@ -42,6 +44,8 @@ class EngineReplica:
         device: "cpu", or "cuda:0", which is the first GPU that Ray gave to the replica.
         threads: That compute one run.
         max_batch_size: Requests, and rows, that run together. Sizes 1, 2, 4 ... are planned when an engine is loaded.
+        max_rows: Of one request. One with more than max_batch_size stands in line again for each batch of them.
+        max_body_bytes: Of a request over HTTP.
         batch_wait_s: How long a request waits for others.
         max_models: That are loaded at the same time; the one that was asked for the longest ago makes room.
 
@@ -49,7 +53,7 @@ class EngineReplica:
         Error: An engine that stands alone cannot be loaded, or an option is wrong.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913: what a replica may be told
         self,
         models: EngineSource | Mapping[str, EngineSource],
         *,
@@ -58,12 +62,16 @@ class EngineReplica:
         max_batch_size: int = 8,
         batch_wait_s: float = 0.001,
         max_models: int = 3,
+        max_rows: int = 1024,
+        max_body_bytes: int = 64 << 20,
     ) -> None:
-        if max_batch_size < 1 or batch_wait_s < 0 or max_models < 1:
-            raise wrong(f"max_batch_size {max_batch_size}, batch_wait_s {batch_wait_s}, max_models {max_models}: expected 1, 0 and 1 or more")
-        self._options: dict[str, Any] = {"device": device, "threads": threads, "most_rows": max_batch_size}
-        self._most, self._wait = max_batch_size, batch_wait_s
+        if min(max_batch_size, max_models, max_rows, max_body_bytes) < 1 or batch_wait_s < 0:
+            raise wrong(f"max_batch_size {max_batch_size}, max_models {max_models}, max_rows {max_rows}, max_body_bytes {max_body_bytes}, "
+                        f"batch_wait_s {batch_wait_s}: expected 1 or more of each, and no time below 0")
+        self._options: dict[str, Any] = {"device": device, "threads": threads, "most_rows": max_batch_size, "max_rows": max_rows}
+        self._most, self._wait, self._most_body = max_batch_size, batch_wait_s, max_body_bytes
         self._thread = concurrent.futures.ThreadPoolExecutor(1, "octet")
+        self._texts = concurrent.futures.ThreadPoolExecutor(1, "octet-json")  # one: each may take many times its body's memory
         self._loaded: weakref.WeakSet[Queue] = weakref.WeakSet()
         self._folder: pathlib.Path | None = None
         self._models: dict[str, EngineSource] = {}
@@ -96,40 +104,56 @@ class EngineReplica:
         return await queue.ask(inputs)
 
     async def check_health(self) -> None:
-        """Each loaded engine runs, and gives the bytes that it gave when it was loaded."""
+        """Each loaded engine runs, and gives the bytes that it gave when it was loaded. Where the check waits behind requests, it is enough for
+        now that one of them succeeded lately; its own result counts the next time."""
         for queue in list(self._loaded):
-            await self._in_thread(queue.served.check)
+            if queue.check is None:
+                queue.check = asyncio.ensure_future(self._in_thread(queue.served.check))
+            await asyncio.wait([queue.check], timeout=_PATIENCE_S)
+            if queue.check.done() or not self._succeeded_lately():
+                check = queue.check
+                await asyncio.wait([check])
+                queue.check = None
+                check.result()
+
+    def _succeeded_lately(self) -> bool:
+        return any(time.monotonic() - queue.succeeded < _LATELY_S for queue in self._loaded)
 
     async def __call__(self, request: Request) -> Response:
         """The Open Inference Protocol over HTTP, with tensors in JSON."""
         try:
             status, answer = 200, await self._answer(request)
         except _NoSuchModel as error:
-            status, answer = 404, {"error": str(error)}
+            status, answer = 404, json.dumps({"error": str(error)})
         except Error as error:
-            status, answer = _STATUS.get(error.code, 500), {"error": str(error)}
-        return Response(json.dumps(answer), status, media_type="application/json")
+            status, answer = _STATUS.get(error.code, 500), json.dumps({"error": str(error)})
+        return Response(answer, status, media_type="application/json")
 
-    async def _answer(self, request: Request) -> dict[str, Any]:
+    async def _answer(self, request: Request) -> str:
         path = request.url.path.removeprefix(request.scope.get("root_path", "")).strip("/")
         if path in ("v2", "v2/health/live", "v2/health/ready"):
-            return {"name": "octet", "extensions": []} if path == "v2" else {}
+            return json.dumps({"name": "octet", "extensions": []} if path == "v2" else {})
         asked = _PATH.fullmatch(path)
         if asked is None or (asked["verb"] == "/infer") != (request.method == "POST"):
             raise _NoSuchModel(f"{request.method} /{path}: expected GET v2/models/NAME, GET v2/models/NAME/ready or POST v2/models/NAME/infer")
         queue = await self._model(asked["name"])
         if asked["verb"] != "/infer":
-            return {} if asked["verb"] else metadata(asked["name"], queue.served.engine)
-        inputs, request_id = arrays_of(await self._body(request), queue.served.engine)
-        return answer_of(asked["name"], request_id, await queue.ask(inputs))
+            return json.dumps({} if asked["verb"] else metadata(asked["name"], queue.served.engine))
+        body = await self._body(request)
+        inputs, request_id = await self._text(arrays_of, body, queue.served.engine)
+        outputs = await queue.ask(inputs)
+        return await self._text(answer_of, asked["name"], request_id, outputs)
 
-    @staticmethod
-    async def _body(request: Request) -> bytes:
+    async def _text(self, call: Any, *arguments: Any) -> Any:
+        """Beside the loop, which answers others meanwhile."""
+        return await asyncio.get_running_loop().run_in_executor(self._texts, call, *arguments)
+
+    async def _body(self, request: Request) -> bytes:
         body = bytearray()
         async for piece in request.stream():
             body += piece
-            if len(body) > _MOST_BODY:
-                raise wrong(f"the request has more than {_MOST_BODY} bytes")
+            if len(body) > self._most_body:
+                raise wrong(f"the request has more than {self._most_body} bytes (max_body_bytes)")
         return bytes(body)
 
     async def _model(self, name: str) -> Queue:
