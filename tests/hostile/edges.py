@@ -82,6 +82,7 @@ def valid_commands():
         "extract": [f["model"], "-o", "{out}/part.onnx"],
         "simulate": [f["engine"], "--calib", f["images"]],
         "devices": [],
+        "selftest": ["--seconds", "1", "--kernels", "0"],
         "bundle": [f["engine"], "--inputs", f["images"], "-o", "{out}/new.zip"],
         "reproduce": [f["case"]],
         "warm": [f["engine"], "--for", "h200", "-o", "{out}/kernels"],  # no compiler (start()): ends with 2
