@@ -53,6 +53,12 @@ struct RunOptions {
   // before is done, and what the stream is given afterwards begins when the run is done. The call itself returns as soon as all work is
   // given where inputs, outputs and every step are the device's: then their memory must stay until the stream is done with it.
   std::optional<void*> stream = std::nullopt;
+  // Of a decoder whose caches grow (inputs that the model joins with new rows, and gives as outputs): the rows of the buffers that they lie in; 0: views
+  // mean what they show, and a run touches nothing else. Otherwise the caller promises of each cache that its view before the run and that behind it
+  // (run_into) begin at the first row of dense buffers that have so many rows and hold nothing else, the same buffer or two. Then the run continues caches
+  // there: it writes the new rows and may write zeros to all rows behind them. Views whose strides are not those of such buffers, and buffers that overlap
+  // others, are an Error. A model that has no form for many lengths copies views of the host's memory, and says why it cannot take others.
+  int64_t cache_rows = 0;
 };
 
 // Copies are cheap and share everything.

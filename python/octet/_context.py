@@ -35,7 +35,7 @@ class Context:
         self._outputs = engine.outputs
         self._native = _octet.NativeContext(engine, threads, device, None if watch is None else watch._native)
 
-    def run(self, *inputs: Any, out: Any = None, stream: int | None = None) -> list[Any]:
+    def run(self, *inputs: Any, out: Any = None, stream: int | None = None, cache_rows: int = 0) -> list[Any]:
         """Runs the engine once.
 
         Args:
@@ -46,6 +46,9 @@ class Context:
             stream: A CUDA stream (`torch.cuda.current_stream().cuda_stream`): the run begins behind what it was given, and what it is
                 given later begins behind the run. The call may return before the run is done where inputs and `out` are on the GPU.
                 Without one the run begins behind the default stream, and is done when the call returns.
+            cache_rows: Of a decoder whose caches grow, with `out`: promises that each cache's array among the inputs and in `out` begins at
+                the first row of a dense buffer of so many rows that holds nothing else (`buffer[:, :, :n]` and `buffer[:, :, :n + 1]`). The
+                run then continues caches there, and may write zeros to all rows behind the new ones. 0: arrays mean what they show.
 
         Returns:
             An array of NumPy for each output, in the order of `engine.outputs`; the arrays of `out` where they are given. Elements of
@@ -56,9 +59,9 @@ class Context:
         """
         arrays = self._arrays(inputs, self._inputs)
         if out is None:
-            return self._native.run(arrays, stream)
+            return self._native.run(arrays, stream, cache_rows)
         outputs = self._arrays((out,), self._outputs)
-        self._native.run_into(arrays, outputs, stream)
+        self._native.run_into(arrays, outputs, stream, cache_rows)
         return outputs
 
     def prepare(self, *shapes: Sequence[int], memory: str = "cpu") -> None:

@@ -79,20 +79,22 @@ bool any_on_device(const std::vector<Array>& arrays) {
 }
 
 // A stream that is given orders the run; else arrays on a GPU come behind CUDA's default stream, and the run is waited for.
-RunOptions options_of(const Stream& stream, bool on_device) {
+RunOptions options_of(const Stream& stream, bool on_device, int64_t cache_rows) {
   RunOptions options;
+  options.cache_rows = cache_rows;
   if (stream) options.stream = *stream <= 1 ? nullptr : reinterpret_cast<void*>(*stream);
   if (!stream && on_device) options.stream = nullptr;
   return options;
 }
 
-nb::list run(PyContext& self, nb::sequence inputs, const Stream& stream) {
+nb::list run(PyContext& self, nb::sequence inputs, const Stream& stream, int64_t cache_rows) {
   const auto arrays = arrays_of(inputs, self.inputs, input_array, "input", access_of(self, stream));
   std::vector<Tensor> outputs;
   {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(self.mutex);
-    outputs = self.context.run(views_of(arrays), options_of(stream, any_on_device(arrays)));
+    outputs =
+        self.context.run(views_of(arrays), options_of(stream, any_on_device(arrays), cache_rows));
     if (self.watch != nullptr) offer(*self.watch, arrays);
   }
   nb::list results;
@@ -100,7 +102,8 @@ nb::list run(PyContext& self, nb::sequence inputs, const Stream& stream) {
   return results;
 }
 
-void run_into(PyContext& self, nb::sequence inputs, nb::sequence outputs, const Stream& stream) {
+void run_into(PyContext& self, nb::sequence inputs, nb::sequence outputs, const Stream& stream,
+              int64_t cache_rows) {
   const DeviceAccess access = access_of(self, stream);
   const auto from = arrays_of(inputs, self.inputs, input_array, "input", access);
   const auto to = arrays_of(outputs, self.outputs, output_array, "output", access);
@@ -109,7 +112,7 @@ void run_into(PyContext& self, nb::sequence inputs, nb::sequence outputs, const 
   for (const OutputArray& array : to) views.push_back(array.view());
   const std::lock_guard lock(self.mutex);
   self.context.run_into(views_of(from), views,
-                        options_of(stream, any_on_device(from) || any_on_device(to)));
+                        options_of(stream, any_on_device(from) || any_on_device(to), cache_rows));
   if (!stream) self.context.synchronize();
   if (self.watch != nullptr) offer(*self.watch, from);
 }
@@ -137,8 +140,9 @@ void add_context(nb::module_& module) {
           },
           nb::arg("engine"), nb::arg("threads"), nb::arg("device"), nb::arg("watch").none(),
           nb::call_guard<nb::gil_scoped_release>())
-      .def("run", &run, nb::arg("inputs"), nb::arg("stream").none())
-      .def("run_into", &run_into, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream").none())
+      .def("run", &run, nb::arg("inputs"), nb::arg("stream").none(), nb::arg("cache_rows"))
+      .def("run_into", &run_into, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream").none(),
+           nb::arg("cache_rows"))
       .def("prepare", &prepare, nb::arg("input_shapes"), nb::arg("memory"),
            nb::call_guard<nb::gil_scoped_release>())
       .def(

@@ -163,9 +163,13 @@ std::optional<GrowingRuns::Run> Context::Impl::growing_run(std::span<const Tenso
 bool Context::Impl::run_in_place(std::span<const TensorView> inputs,
                                  std::span<const MutableTensorView> outputs,
                                  const RunOptions& options) {
-  if (!grows) return false;
-  const auto whole = growing.whole_of(inputs, outputs);
-  if (!whole) return false;
+  if (!grows || options.cache_rows == 0) return false;
+  const auto found = growing.whole_of(inputs, outputs, options.cache_rows);
+  if (const auto* reject = std::get_if<Reject>(&found)) {
+    growing.check_can_copy(inputs, outputs, reject->reason);
+    return false;
+  }
+  const auto* whole = std::get_if<GrowingRuns::Whole>(&found);
   std::vector<Shape> shapes;
   for (const TensorView& view : inputs) shapes.push_back(view.type.shape);
   const RunScope scope(bodies, *target.device);
@@ -173,7 +177,10 @@ bool Context::Impl::run_in_place(std::span<const TensorView> inputs,
   const std::span<Tensor> to = views.bind_outputs(whole->outputs);
   shapes_of(from);
   const auto run = growing.find_or_make(shapes, views.memory(), whole->rows);
-  if (!run) return false;
+  if (!run) {
+    growing.check_can_copy(inputs, outputs, growing.reject());
+    return false;
+  }
   last_was_staged = false;
   grown_outputs = growing.output_types(*run);
   std::vector<TensorType> types = grown_outputs;
@@ -357,6 +364,9 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
 
 std::vector<Tensor> Context::run(std::span<const TensorView> inputs, const RunOptions& options) {
   return without_bad_alloc([&] {
+    if (options.cache_rows != 0)
+      fail(Error::Code::invalid_argument,
+           "cache_rows is for runs into memory of the caller; give outputs, or leave it 0");
     const CurrentDevice unchanged(*impl_->target.device);
     const Released at_end(impl_->views);
     return impl_->run(impl_->views.bind_inputs(inputs), options);

@@ -43,7 +43,7 @@ struct Context::Impl {
                const RunOptions& options);
   // The run over inputs of these types as one of many lengths, where it is that; throws Error for inputs that the model does not take.
   std::optional<GrowingRuns::Run> growing_run(std::span<const Tensor> inputs);
-  // Runs over views of all rows that the caches' memory has; false, and nothing done, where the plan would not take them.
+  // Runs over all rows of the caches' buffers where options say that they are such; false, and nothing done, where the plan would not take them.
   bool run_in_place(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs,
                     const RunOptions& options);
   // Whether a run over inputs of these shapes is one of many lengths; then its plan is there.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/check.h"
+#include "core/tensor_view.h"
 #include "graph/op_def.h"
 #include "octet/plans.h"
 #include "ops/shared/axes.h"
@@ -29,31 +31,37 @@ s64 row_bytes(const TensorType& type, int axis) {
          dims_product(type.shape, axis + 1, type.shape.rank());
 }
 
-// Rows that the memory of a view has for each index of the axes before `axis`, where it is the first rows of a dense tensor; else 0.
-s64 rows_in_memory(const TensorView& view, int axis) {
+// Whether elements lie where a dense buffer of `rows` rows along the axis has them.
+bool lies_in_buffer(const TensorView& view, int axis, s64 rows) {
   const Shape& shape = view.type.shape;
-  if (!view.strides || axis < 1 || !shape.is_static() || view.data == nullptr) return 0;
-  const Strides& strides = *view.strides;
-  s64 expected = 1;
-  for (int d = shape.rank(); --d > axis;) {
-    if (shape[d] != 1 && strides[static_cast<size_t>(d)] != expected) return 0;
-    expected *= shape[d];
+  const bool is_empty = view.type.bytes() == 0;
+  s64 of_buffer = 1, of_view = 1;
+  for (int d = shape.rank(); d-- > 0 && !is_empty;) {
+    const s64 stride = view.strides ? (*view.strides)[static_cast<size_t>(d)] : of_view;
+    if (shape[d] != 1 && stride != of_buffer) return false;
+    of_buffer *= d == axis ? rows : shape[d];
+    of_view *= shape[d];
   }
-  const s64 row = expected;
-  if (row == 0 || (shape[axis] > 1 && strides[static_cast<size_t>(axis)] != row)) return 0;
-  s64 rows = 0;
-  for (int d = axis; d-- > 0;) {
-    const s64 stride = strides[static_cast<size_t>(d)];
-    if (shape[d] == 1) continue;
-    if (rows == 0) {
-      if (stride % row != 0) return 0;
-      rows = stride / row;
-      expected = stride;
-    }
-    if (stride != expected) return 0;
-    expected = stride * shape[d];
+  return true;
+}
+
+// All bytes between its first and its last element.
+std::pair<const std::byte*, const std::byte*> extent_of(const TensorView& view) {
+  const auto bytes = static_cast<s64>(dtype_bytes(view.type.dtype));
+  if (view.type.bytes() == 0) return {view.data, view.data};
+  if (!view.strides) return {view.data, view.data + view.type.bytes()};
+  s64 before = 0, behind = bytes;
+  for (int d = 0; d < view.type.shape.rank(); ++d) {
+    const s64 step = (view.type.shape[d] - 1) * (*view.strides)[static_cast<size_t>(d)] * bytes;
+    (step < 0 ? before : behind) += step;
   }
-  return rows;
+  return {view.data + before, view.data + behind};
+}
+
+bool overlap(const TensorView& a, const TensorView& b) {
+  const auto [a_begin, a_end] = extent_of(a);
+  const auto [b_begin, b_end] = extent_of(b);
+  return a.device == b.device && a_begin < b_end && b_begin < a_end;
 }
 
 // As kernels of its device want it.
@@ -69,32 +77,106 @@ GrowingRuns::GrowingRuns(const Graph& graph, const Target& target, Queues& queue
                          PreparedStore& store)
     : graph_(graph), target_(target), queues_(queues), store_(store), caches_(find_caches(graph)) {}
 
-std::optional<GrowingRuns::Whole> GrowingRuns::whole_of(
-    std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) const {
-  if (caches_.empty() || inputs.size() != graph_.inputs.size() ||
-      outputs.size() != graph_.outputs.size())
-    return std::nullopt;
-  Whole whole{0, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
-  // Of one cache, before or behind the run.
-  const auto widen = [&](auto& view, int axis) {
-    const bool fits = view.type.shape.rank() > axis && is_placed(view);
-    const s64 rows = fits ? rows_in_memory(view, axis) : 0;
-    if (rows < std::max<s64>(1, fits ? view.type.shape[axis] : 1)) return false;
-    if (whole.rows != 0 && rows != whole.rows) return false;
-    whole.rows = rows;
-    view.type.shape[axis] = rows;
-    view.strides.reset();
-    return true;
+std::string GrowingRuns::input_name(size_t i) const {
+  return fmt::format("input '{}'", graph_.value(graph_.inputs[i]).name);
+}
+std::string GrowingRuns::output_name(size_t i) const {
+  return fmt::format("output '{}'", graph_.value(graph_.outputs[i]).name);
+}
+
+// The output that continues a cache, if it is one.
+std::optional<size_t> GrowingRuns::output_of(const Cache& cache) const {
+  const ValueId id = graph_.nodes[cache.node].outputs[0];
+  if (std::ranges::count(graph_.outputs, id) != 1) return std::nullopt;
+  return static_cast<size_t>(std::ranges::find(graph_.outputs, id) - graph_.outputs.begin());
+}
+
+void GrowingRuns::check_rows(const TensorView& view, const Cache& cache, const std::string& name,
+                             s64 rows) {
+  const s64 shown = view.type.shape[cache.axis];
+  if (shown <= rows && lies_in_buffer(view, cache.axis, rows)) return;
+  fail(Error::Code::invalid_argument,
+       "{} is given as {}, which is not the first rows of a dense buffer of {} rows along axis {}; "
+       "give such a view, or run without cache_rows",
+       name, to_string(view.type), rows, cache.axis);
+}
+
+// The buffer of an output is nobody else's but of the same cache before the run.
+void GrowingRuns::check_alone(const Whole& whole, const Cache& cache, size_t at) const {
+  const TensorView own = whole.outputs[at];
+  const auto check = [&](const TensorView& other, const std::string& name) {
+    if (!overlap(own, other)) return;
+    fail(Error::Code::invalid_argument,
+         "the buffer of {} rows of {} overlaps {}; give each cache a buffer of its own, or run "
+         "without cache_rows",
+         whole.rows, output_name(at), name);
+  };
+  for (size_t i = 0; i < whole.inputs.size(); ++i) {
+    const bool same = i == cache.input && whole.inputs[i].data == own.data;
+    if (!same) check(whole.inputs[i], input_name(i));
+  }
+  for (size_t i = 0; i < whole.outputs.size(); ++i) {
+    if (i != at) check(whole.outputs[i], output_name(i));
+  }
+}
+
+GrowingRuns::WholeOrReject GrowingRuns::whole_of(std::span<const TensorView> inputs,
+                                                 std::span<const MutableTensorView> outputs,
+                                                 s64 rows) const {
+  if (rows < 1 || rows > kMostCacheRows)
+    fail(Error::Code::invalid_argument, "cache_rows is {}; expected 1 to {}", rows, kMostCacheRows);
+  if (caches_.empty()) return Reject{"the model has no input that Concat continues"};
+  if (inputs.size() != graph_.inputs.size() || outputs.size() != graph_.outputs.size())
+    return Reject{"the model has other inputs or outputs"};
+  Whole whole{rows, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+  for (const Cache& cache : caches_) {
+    const std::optional<size_t> at = output_of(cache);
+    if (!at)
+      return Reject{fmt::format("{} is not continued by one output", input_name(cache.input))};
+    TensorView& past = whole.inputs[cache.input];
+    MutableTensorView& present = whole.outputs[*at];
+    Shape expected = present.type.shape;
+    const bool fits = expected.rank() > cache.axis && past.type.shape.rank() == expected.rank() &&
+                      expected.is_static() && present.type.bytes() > 0 && present.data != nullptr;
+    if (fits) expected[cache.axis] = past.type.shape[cache.axis];
+    if (!fits || past.type != TensorType{present.type.dtype, expected})
+      return Reject{fmt::format("{} is {}, and {} is {}", input_name(cache.input),
+                                to_string(past.type), output_name(*at), to_string(present.type))};
+    check_rows(past, cache, input_name(cache.input), rows);
+    check_rows(present, cache, output_name(*at), rows);
+    // Views without rows often have no address: nothing is read there.
+    if (past.type.bytes() == 0) past.data = present.data, past.device = present.device;
+    if (past.device != present.device)
+      return Reject{fmt::format("{} lies in memory of '{}', and {} in that of '{}'",
+                                input_name(cache.input), past.device, output_name(*at),
+                                present.device)};
+    for (const TensorView& view : {past, TensorView(present)}) {
+      if (!is_placed(view))
+        return Reject{fmt::format("{} or {} begins at an address that kernels do not take",
+                                  input_name(cache.input), output_name(*at))};
+    }
+    past.type.shape[cache.axis] = present.type.shape[cache.axis] = rows;
+    past.strides.reset(), present.strides.reset();
+  }
+  for (const Cache& cache : caches_) check_alone(whole, cache, *output_of(cache));
+  return whole;
+}
+
+void GrowingRuns::check_can_copy(std::span<const TensorView> inputs,
+                                 std::span<const MutableTensorView> outputs,
+                                 std::string_view reason) const {
+  const auto check = [&](const TensorView& view, const std::string& name) {
+    if (view.device == "cpu" || is_dense(view)) return;
+    fail(Error::Code::unsupported,
+         "{} cannot be continued in the memory of '{}': {}; give dense views and run without "
+         "cache_rows",
+         name, view.device, reason);
   };
   for (const Cache& cache : caches_) {
-    const auto out = std::ranges::find(graph_.outputs, graph_.nodes[cache.node].outputs[0]);
-    if (out == graph_.outputs.end()) return std::nullopt;
-    const auto at = static_cast<size_t>(out - graph_.outputs.begin());
-    if (!widen(whole.inputs[cache.input], cache.axis) || !widen(whole.outputs[at], cache.axis))
-      return std::nullopt;
-    if (whole.inputs[cache.input].device != whole.outputs[at].device) return std::nullopt;
+    if (cache.input < inputs.size()) check(inputs[cache.input], input_name(cache.input));
+    const std::optional<size_t> at = output_of(cache);
+    if (at && *at < outputs.size()) check(outputs[*at], output_name(*at));
   }
-  return whole;
 }
 
 std::optional<GrowingRuns::Run> GrowingRuns::find(std::span<const Shape> shapes,
@@ -114,11 +196,16 @@ std::optional<GrowingRuns::Run> GrowingRuns::find_or_make(std::span<const Shape>
                                                           const CallerMemory& memory, s64 rows) {
   if (caches_.empty()) return std::nullopt;
   if (const std::optional<Run> found = find(shapes, memory, rows)) return found;
-  GrowingOrReject made = make_growing(graph_, shapes, rows);
-  if (const auto* reject = std::get_if<Reject>(&made)) {
-    reject_ = reject->reason;
+  const auto refused = std::ranges::find_if(refused_, [&](const Refused& known) {
+    return known.rows == rows && std::ranges::equal(known.shapes, shapes);
+  });
+  if (refused != refused_.end()) {
+    reject_ = refused->reason;
     return std::nullopt;
   }
+  ++forms_tried_;
+  GrowingOrReject made = make_growing(graph_, shapes, rows);
+  if (const auto* reject = std::get_if<Reject>(&made)) return refuse(shapes, rows, reject->reason);
   Bound bound{
       .growing = std::move(std::get<Growing>(made)), .memory = memory, .in_place = rows != 0};
   try {
@@ -126,8 +213,7 @@ std::optional<GrowingRuns::Run> GrowingRuns::find_or_make(std::span<const Shape>
     const ThreadPool::Turn turn(queues_.pool());
     bound.plan = std::make_unique<BoundPlan>(std::move(plan), queues_, store_);
   } catch (const NeedsData& needs) {
-    reject_ = needs.message();
-    return std::nullopt;
+    return refuse(shapes, rows, needs.message());
   }
   reject_.clear();
   ++plans_made_;
@@ -135,6 +221,15 @@ std::optional<GrowingRuns::Run> GrowingRuns::find_or_make(std::span<const Shape>
   bound_.push_front(std::move(bound));
   if (bound_.size() > size_t{kPlansOfContext}) bound_.pop_back();
   return Run{&bound_.front(), *bound_.front().growing.length_of(shapes)};
+}
+
+// Remembers it: the next run over such inputs asks for the same.
+std::nullopt_t GrowingRuns::refuse(std::span<const Shape> shapes, s64 rows,
+                                   const std::string& reason) {
+  reject_ = reason;
+  refused_.push_front({{shapes.begin(), shapes.end()}, rows, reason});
+  if (refused_.size() > size_t{kPlansOfContext}) refused_.pop_back();
+  return std::nullopt;
 }
 
 // Inputs of which the plan has a copy.

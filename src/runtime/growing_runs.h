@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a decoder whose caches grow: one plan for many lengths (plan/growing.h). Caches that the caller gives as the first rows of larger memory are continued
-// there; of others the plan's caches are copies.
+// Runs of a decoder whose caches grow: one plan for many lengths (plan/growing.h). Caches of which the caller promises what buffers they lie in
+// (RunOptions::cache_rows) are continued there; of others the plan's caches are copies.
 #pragma once
 
 #include <list>
@@ -16,6 +16,9 @@
 
 namespace octet {
 
+// More would be a mistake: a run computes all rows.
+inline constexpr s64 kMostCacheRows = s64{1} << 20;
+
 class GrowingRuns {
  public:
   // A plan, and the memory of what it cannot take or give where the caller has it.
@@ -23,17 +26,18 @@ class GrowingRuns {
     Growing growing;
     CallerMemory memory;  // as the run has it
     bool in_place = false;
-    std::unique_ptr<BoundPlan> plan = nullptr;
     std::vector<Tensor> own_inputs = {}, own_outputs = {};  // empty where the caller's are taken
     Tensor lengths = {};                                    // 0, 1, ...
     std::vector<Tensor> inputs = {}, outputs = {};          // of a run
+    // Last, so that it goes first: it waits for the device's work, which reads and writes the memory above.
+    std::unique_ptr<BoundPlan> plan = nullptr;
   };
   // What is run: a plan, and how many rows caches have before it.
   struct Run {
     Bound* bound = nullptr;
     s64 length = 0;
   };
-  // Views of caches as far as their memory goes.
+  // Views of caches as far as their buffers go.
   struct Whole {
     s64 rows = 0;
     std::vector<TensorView> inputs;
@@ -43,10 +47,14 @@ class GrowingRuns {
   GrowingRuns(const Graph& graph, const Target& target, Queues& queues, PreparedStore& store);
 
   bool has_caches() const { return !caches_.empty(); }
-  // Whether a run over these views may continue all caches where they lie: inputs and outputs of each are the first rows of one
-  // memory, or of two, of the same number of rows.
-  std::optional<Whole> whole_of(std::span<const TensorView> inputs,
-                                std::span<const MutableTensorView> outputs) const;
+  // The whole buffers of `rows` rows that these views begin, as RunOptions::cache_rows promises; a Reject says why caches are not continued there.
+  // Throws Error(invalid_argument) for views that are not as promised.
+  using WholeOrReject = std::variant<Whole, Reject>;
+  WholeOrReject whole_of(std::span<const TensorView> inputs,
+                         std::span<const MutableTensorView> outputs, s64 rows) const;
+  // Throws Error(unsupported) with the reason where a run that copies caches could not take their views.
+  void check_can_copy(std::span<const TensorView> inputs,
+                      std::span<const MutableTensorView> outputs, std::string_view reason) const;
   // The run over inputs of these shapes; nothing where it needs a plan for these shapes alone. `rows`: of Whole, or 0.
   std::optional<Run> find(std::span<const Shape> shapes, const CallerMemory& memory, s64 rows);
   // Makes the plan where there is none. Nothing where the graph has no form for many lengths.
@@ -58,12 +66,27 @@ class GrowingRuns {
                const RunOptions& options);
 
   s64 plans_made() const { return plans_made_; }
+  // How often a graph for many lengths was asked for.
+  s64 forms_tried() const { return forms_tried_; }
   // Why the graph had no form for many lengths when that was tried last; empty where it has.
   const std::string& reject() const { return reject_; }
 
  private:
   struct Rows;
   class Forgotten;
+  // Inputs for which there is no graph for many lengths.
+  struct Refused {
+    std::vector<Shape> shapes;
+    s64 rows;
+    std::string reason;
+  };
+  std::nullopt_t refuse(std::span<const Shape> shapes, s64 rows, const std::string& reason);
+  std::string input_name(size_t i) const;
+  std::string output_name(size_t i) const;
+  std::optional<size_t> output_of(const Cache& cache) const;
+  static void check_rows(const TensorView& view, const Cache& cache, const std::string& name,
+                         s64 rows);
+  void check_alone(const Whole& whole, const Cache& cache, size_t at) const;
   bool is_own_input(const Bound& bound, size_t i) const;
   static bool is_own_output(const Bound& bound, size_t i);
   CallerMemory places_of(const Bound& bound) const;
@@ -80,8 +103,9 @@ class GrowingRuns {
   Queues& queues_;
   PreparedStore& store_;
   const std::vector<Cache> caches_;
-  std::list<Bound> bound_;  // most recently used first
-  s64 plans_made_ = 0;
+  std::list<Bound> bound_;      // most recently used first
+  std::list<Refused> refused_;  // last first
+  s64 plans_made_ = 0, forms_tried_ = 0;
   std::string reject_;
 };
 
