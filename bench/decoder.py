@@ -113,7 +113,7 @@ class InPlace:
     def token(self, inputs):
         past = {name: rows[:, :, : self.length] for name, rows in self.rows.items()}
         self.length += 1
-        self.context.run({**inputs, **past}, out=[self.logits, *(rows[:, :, : self.length] for rows in self.rows.values())])
+        self.context.run({**inputs, **past}, out=[self.logits, *(rows[:, :, : self.length] for rows in self.rows.values())], cache_rows=next(iter(self.rows.values())).shape[2])
         return self.logits
 
 
