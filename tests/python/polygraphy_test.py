@@ -68,8 +68,9 @@ class Polygraphy(unittest.TestCase):
             self.assertTrue(cache.read_text().startswith("TRT-"))
 
     def test_residual_models(self):
-        for name in ("cifar10_silunet", "cifar10_vit"):
-            self.assertIn("Pass Rate: 100.0", self.compared(shared_model(name), self.cifar(32)))
+        # One image's mean error in the transformer is 0.094 to 0.123 by the last bits of what calibration adds, which differ with the level of instructions.
+        for name, most in (("cifar10_silunet", 0.1), ("cifar10_vit", 0.15)):
+            self.assertIn("Pass Rate: 100.0", self.compared(shared_model(name), self.cifar(32), "--atol", most))
         out = self.polygraphy("run", shared_model("polygraphy_residual_block"), "--onnxrt", "--trt", "--int8", "--precision-constraints", "obey", *TOLERANCE)
         self.assertIn("Pass Rate: 100.0", out)
 
