@@ -290,4 +290,13 @@ void plan_memory(Plan& plan, s64 threads, s64 cache_bytes) {
   }
 }
 
+Plan with_kernel(Plan plan, size_t step, const Candidate& candidate) {
+  PlanStep& changed = plan.steps[step];
+  changed.candidate = candidate;
+  changed.workspace_bytes = candidate.workspace_bytes;
+  Arena& arena = plan.arenas[changed.device];
+  arena.bytes = std::max(arena.bytes, arena.workspace_offset + candidate.workspace_bytes);
+  return plan;
+}
+
 }  // namespace octet

@@ -144,6 +144,10 @@ Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Ta
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
                          const Target& target, std::vector<BatchShare> shares);
 
+// With another kernel of a step, and the memory that this one works in behind everything else: to try it. Not where threads take images of their own, whose slices of
+// the arena have no room to grow.
+Plan with_kernel(Plan plan, size_t step, const Candidate& candidate);
+
 // Throws Error(invalid_argument) naming the input whose shape the graph does not take.
 void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 

@@ -47,16 +47,6 @@ size_t step_of(const Plan& plan, size_t node) {
   return static_cast<size_t>(at - plan.steps.begin());
 }
 
-// The plan with another kernel of that node, and the memory that this one works in: it lies behind everything else.
-Plan with_kernel(Plan plan, size_t node, const Candidate& candidate) {
-  PlanStep& step = plan.steps[step_of(plan, node)];
-  step.candidate = candidate;
-  step.workspace_bytes = candidate.workspace_bytes;
-  auto& arena = plan.arenas[step.device];
-  arena.bytes = std::max(arena.bytes, arena.workspace_offset + candidate.workspace_bytes);
-  return plan;
-}
-
 s64 first_difference(const Tensor& got, const Tensor& want) {
   s64 i = 0;
   const s64 bytes = static_cast<s64>(want.bytes());
@@ -182,7 +172,7 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
   const Plan in_place =
       make_plan(graph, shapes_of(inputs), target, inputs_on_device(guarded ? inputs.size() : 0));
   for (const Candidate& candidate : candidates) {
-    Plan one = with_kernel(plan, node, candidate);
+    Plan one = with_kernel(plan, step_of(plan, node), candidate);
     kernels.push_back(candidate.kernel);
     // What multiplies names the rate of its unit.
     EXPECT_EQ(candidate.macs_per_cycle > 0, has_macs(plan.graph.nodes[node]))
@@ -199,8 +189,9 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
     expect_want(run_plan(std::move(one), inputs, target), "");
     if (!guarded) continue;
     const GuardedTensors there(*target.device, inputs);
-    expect_want(run_plan(with_kernel(in_place, node, candidate), there.get(), target),
-                ", inputs where they lie");
+    expect_want(
+        run_plan(with_kernel(in_place, step_of(in_place, node), candidate), there.get(), target),
+        ", inputs where they lie");
   }
 }
 
@@ -222,7 +213,7 @@ s64 for_each_kernel(
   const s64 count = std::ssize(found);
   for (s64 i = 0; i < std::min(count, most); ++i) {
     const Candidate& candidate = found[static_cast<size_t>(i * count / std::min(count, most))];
-    Plan one = with_kernel(plan, node, candidate);
+    Plan one = with_kernel(plan, step_of(plan, node), candidate);
     if (only_compiles()) {
       compile_kernels(one);
     } else {

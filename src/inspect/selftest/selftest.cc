@@ -72,16 +72,6 @@ std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
 // "conv_mma" of "conv_mma 64x128 nhwc".
 std::string family_of(const std::string& kernel) { return kernel.substr(0, kernel.find(' ')); }
 
-// With another kernel of that step, and the memory that this one works in: it lies behind everything else.
-Plan with_kernel(Plan plan, size_t at, const Candidate& candidate) {
-  PlanStep& step = plan.steps[at];
-  step.candidate = candidate;
-  step.workspace_bytes = candidate.workspace_bytes;
-  Arena& arena = plan.arenas[step.device];
-  arena.bytes = std::max(arena.bytes, arena.workspace_offset + candidate.workspace_bytes);
-  return plan;
-}
-
 class SelfTest {
  public:
   explicit SelfTest(const SelfTestOptions& options)
