@@ -12,7 +12,7 @@ namespace octet_trt {
 
 class Builder final : public Handed<IBuilder> {
  public:
-  explicit Builder(ILogger* logger) : reporter{logger, nullptr}, hold_(logger) {}
+  explicit Builder(ILogger* logger) : reporter{logger, nullptr} {}
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
   int32_t getMaxDLABatchSize() const noexcept override;
@@ -50,7 +50,6 @@ class Builder final : public Handed<IBuilder> {
   Reporter reporter;
 
  private:
-  const LoggerHold hold_;
   octet::Engine built(INetworkDefinition* network, IBuilderConfig* config) const;
 
   std::vector<std::unique_ptr<Profile>> profiles_;  // clients never delete these

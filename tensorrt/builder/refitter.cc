@@ -52,7 +52,7 @@ std::string layer_of(const std::string& weight) {
 }  // namespace
 
 Refitter::Refitter(Engine& engine, ILogger* logger)
-    : state_(engine.state()), reporter_{logger, engine.reporter.recorder}, hold_(logger) {
+    : state_(engine.state()), reporter_{logger, engine.reporter.recorder} {
   const OnnxModel model = read_onnx(state_->info.refit_model);
   for (size_t i = 0; i < model.initializers.size(); ++i) {
     OnnxTensor tensor = read_tensor(model.initializers[i]);
@@ -244,7 +244,7 @@ Weights Refitter::getWeightsPrototype(char const* weightsName) const noexcept {
 #endif
 
 void* make_refitter(ICudaEngine& engine, ILogger* logger) noexcept {
-  const Reporter reporter{logger == nullptr ? &living_logger() : logger, nullptr};
+  const Reporter reporter{logger == nullptr ? &error_output() : logger, nullptr};
   return guarded(reporter, "createInferRefitter", static_cast<void*>(nullptr), [&]() -> void* {
     need(logger, "logger");
     auto& own = static_cast<Engine&>(engine);
@@ -255,7 +255,10 @@ void* make_refitter(ICudaEngine& engine, ILogger* logger) noexcept {
 
 #if NV_TENSORRT_MAJOR >= 10
 IRefitter* Engine::createRefitter(ILogger& logger) noexcept {
-  return static_cast<IRefitter*>(make_refitter(*this, &logger));
+  return guarded(reporter, "ICudaEngine::createRefitter", static_cast<IRefitter*>(nullptr), [&] {
+    need(&logger, "logger");
+    return static_cast<IRefitter*>(make_refitter(*this, &logger));
+  });
 }
 namespace {
 

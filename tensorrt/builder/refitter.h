@@ -67,7 +67,6 @@ class Refitter final : public Handed<IRefitter> {
 
   std::shared_ptr<EngineState> state_;
   Reporter reporter_;
-  const LoggerHold hold_;
   mutable std::map<std::string, Weight> weights_;
   std::map<std::string, std::array<float, 2>> ranges_;
   std::set<std::string> layers_;  // names that were handed out

@@ -11,7 +11,7 @@ namespace octet_trt {
 
 class Runtime final : public Handed<IRuntime> {
  public:
-  explicit Runtime(ILogger* logger) : reporter_{logger, nullptr}, hold_(logger) {}
+  explicit Runtime(ILogger* logger) : reporter_{logger, nullptr} {}
 #if NV_TENSORRT_MAJOR < 10
   ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size,
                                      void* pluginFactory) noexcept override;
@@ -42,7 +42,6 @@ class Runtime final : public Handed<IRuntime> {
 
  private:
   Reporter reporter_;
-  const LoggerHold hold_;
   int32_t dla_core_ = -1;
   int32_t max_threads_ = 1;
   std::string temporary_ = "/tmp";

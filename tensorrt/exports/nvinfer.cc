@@ -17,7 +17,7 @@ namespace {
 bool is_there(const void* object, const char* what, void* logger) {
   if (object != nullptr) return true;
   auto* own = static_cast<nvinfer1::ILogger*>(logger);
-  const octet_trt::Reporter reporter{own == nullptr ? &octet_trt::living_logger() : own, nullptr};
+  const octet_trt::Reporter reporter{own == nullptr ? &octet_trt::error_output() : own, nullptr};
   reporter.error(octet_trt::ErrorCode::kINVALID_ARGUMENT, std::string("a null ") + what);
   return false;
 }

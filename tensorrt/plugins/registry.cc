@@ -75,7 +75,7 @@ class Registry final : public Padded<IPluginRegistry> {
 
   bool add(Registered entry);
   bool remove(const AnyCreator* creator);
-  Reporter reporter() const { return {&living_logger(), recorder_}; }
+  Reporter reporter() const { return {&error_output(), recorder_}; }
   bool register_shown(void* library);
   void keep(void* library, bool shows, const std::vector<AnyCreator*>& creators);
 

@@ -3,27 +3,14 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
-#include <vector>
 
 namespace octet_trt {
 namespace {
 
 std::atomic<nvinfer1::ILogger*> first_logger = nullptr;
-
-struct Loggers {
-  std::mutex mutex;
-  std::vector<nvinfer1::ILogger*> held;
-};
-// Objects of clients may outlive those of the library.
-Loggers& loggers() {
-  static auto* const all = new Loggers;
-  return *all;
-}
 
 class ErrorOutput final : public nvinfer1::ILogger {
  public:
@@ -41,22 +28,9 @@ void remember_logger(nvinfer1::ILogger* logger) {
 
 nvinfer1::ILogger* remembered_logger() { return first_logger; }
 
-LoggerHold::LoggerHold(nvinfer1::ILogger* logger) : logger_(logger) {
-  if (logger_ == nullptr) return;
-  const std::lock_guard lock(loggers().mutex);
-  loggers().held.push_back(logger_);
-}
-
-LoggerHold::~LoggerHold() {
-  const std::lock_guard lock(loggers().mutex);
-  auto& held = loggers().held;
-  if (const auto at = std::ranges::find(held, logger_); at != held.end()) held.erase(at);
-}
-
-nvinfer1::ILogger& living_logger() {
-  static auto* const output = new ErrorOutput;
-  const std::lock_guard lock(loggers().mutex);
-  return loggers().held.empty() ? *output : *loggers().held.back();
+nvinfer1::ILogger& error_output() {
+  static auto* const output = new ErrorOutput;  // static objects of clients may still call us
+  return *output;
 }
 
 #if NV_TENSORRT_MAJOR >= 10

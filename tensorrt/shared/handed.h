@@ -12,20 +12,9 @@ namespace octet_trt {
 // The logger of the process: the first that a builder, a runtime or a refitter was made with.
 void remember_logger(nvinfer1::ILogger* logger);
 nvinfer1::ILogger* remembered_logger();
-// For what belongs to no object (the registry): the logger of one that is there, or one that writes to standard error.
-nvinfer1::ILogger& living_logger();
-
-// Of an object that was made with a logger: as long as it is there, so is the logger.
-class LoggerHold {
- public:
-  explicit LoggerHold(nvinfer1::ILogger* logger);
-  ~LoggerHold();
-  LoggerHold(const LoggerHold&) = delete;
-  LoggerHold& operator=(const LoggerHold&) = delete;
-
- private:
-  nvinfer1::ILogger* logger_;
-};
+// For what was given no logger (the registry): standard error. The logger of an object will not do: another thread may destroy both while it
+// is called, and an object that waited for that call would wait for ever where its thread holds a lock that log() takes (Python's, say).
+nvinfer1::ILogger& error_output();
 
 // Clients destroy objects in any order: what may go before the one that points to it is watched.
 template <class Object>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX models whose nodes name registered creators, and libraries of creators.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "model_bytes.h"
 #include "plugin_support.h"
 
@@ -88,7 +92,6 @@ TEST_F(PluginParser, ANodeThatNobodyKnowsIsAnError) {
 }
 
 TEST(PluginLibrary, BringsItsCreatorsAndTakesThemAway) {
-  const Maker maker;  // somebody has a logger
   IPluginRegistry& registry = *getPluginRegistry();
   EXPECT_EQ(registry.loadLibrary("/none/such.so"), nullptr);
   IPluginRegistry::PluginLibraryHandle library = registry.loadLibrary(OCTET_TEST_PLUGIN_LIBRARY);
@@ -110,6 +113,45 @@ TEST(PluginLibrary, OwnsWhatItRegistersWhileItIsOpened) {
   EXPECT_NE(registry.getPluginCreator("Library_TEST", "1"), nullptr);  // it is loaded once more
   registry.deregisterLibrary(library);
   EXPECT_EQ(registry.getPluginCreator("Library_TEST", "1"), nullptr);
+}
+
+class RegistryListener final : public ILogger {
+ public:
+  explicit RegistryListener(std::atomic<int>& heard) : heard_(heard) {}
+  void log(Severity, char const* msg) noexcept override {
+    if (std::string(msg).find("IPluginRegistry") != std::string::npos) ++heard_;
+  }
+
+ private:
+  std::atomic<int>& heard_;
+};
+
+// The registry belongs to no object: a logger that another thread destroys with its builder must not be called.
+TEST(PluginLibrary, IsRefusedOnStandardErrorWhileOthersDestroyTheirLoggers) {
+  constexpr int kRefusals = 500;
+  std::atomic<int> heard = 0;
+  std::atomic<bool> is_done = false;
+  RegistryListener lasting(heard);
+  const Own<IBuilder> builder(createInferBuilder(lasting));
+  std::thread other([&] {
+    while (!is_done) {
+      const auto logger = std::make_unique<RegistryListener>(heard);
+      const Own<IBuilder> brief(createInferBuilder(*logger));
+      const Own<IRuntime> runtime(createInferRuntime(*logger));
+    }
+  });
+  testing::internal::CaptureStderr();
+  int refused = 0;
+  for (int i = 0; i < kRefusals; ++i)
+    refused += getPluginRegistry()->loadLibrary("/none/such.so") == nullptr ? 1 : 0;
+  const std::string told = testing::internal::GetCapturedStderr();
+  is_done = true;
+  other.join();
+  EXPECT_EQ(refused, kRefusals);
+  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(std::ranges::count(told, '\n'), kRefusals);
+  EXPECT_NE(told.find("IPluginRegistry::loadLibrary: "), std::string::npos) << told.substr(0, 400);
+  EXPECT_NE(told.find("/none/such.so"), std::string::npos) << told.substr(0, 400);
 }
 
 }  // namespace

@@ -102,8 +102,10 @@ inline void with(Tag<VLayer>, World& world, const Call& call) {
 
 // Classes whose functions are called directly.
 inline void with(Tag<IPluginRegistry>, World& world, const Call& call) {
-  world.builder();  // whose logger is told
-  call(getPluginRegistry());
+  IPluginRegistry& registry = *getPluginRegistry();
+  registry.setErrorRecorder(&world.recorder);  // it has no logger
+  call(&registry);
+  registry.setErrorRecorder(nullptr);
 }
 inline void with(Tag<IParser>, World& world, const Call& call) { call(&world.parser()); }
 inline void with(Tag<IParserRefitter>, World& world, const Call& call) {

@@ -140,10 +140,12 @@ void logger_before_registry() {
   }
   expect(getPluginRegistry()->loadLibrary("/nowhere/libplugins.so") == nullptr, "no library");
   Logger logger;
-  const Own<IRuntime> runtime(createInferRuntime(logger));
+  Recorder recorder(logger);
+  getPluginRegistry()->setErrorRecorder(&recorder);
   refused(logger, "no library",
           [] { return getPluginRegistry()->loadLibrary("/nowhere/libplugins.so") != nullptr; });
   expect(logger.last.find("/nowhere/libplugins.so") != std::string::npos, "its path");
+  getPluginRegistry()->setErrorRecorder(nullptr);
 }
 
 void c_functions() {
@@ -178,14 +180,16 @@ void c_functions() {
 
 void plugin_libraries() {
   Logger logger;
-  const Own<IRuntime> runtime(createInferRuntime(logger));
+  Recorder recorder(logger);
   IPluginRegistry& registry = *getPluginRegistry();
+  registry.setErrorRecorder(&recorder);
   for (const char* path : {HOSTILE_PLUGINS_OF_8, HOSTILE_PLUGINS_OF_NOTHING, "/dev/null", "/"}) {
     refused(logger, path, [&] { return registry.loadLibrary(path) != nullptr; });
   }
   expect(registry.getCreator("FromLibrary", "1", "") == nullptr, "no creator of theirs");
   registry.deregisterLibrary(nullptr);
   registry.deregisterLibrary(&registry);
+  registry.setErrorRecorder(nullptr);
 }
 
 }  // namespace hostile::stories

@@ -35,6 +35,26 @@ class Logger final : public ILogger {
   std::string last;
 };
 
+// What the plugin registry tells, which has no logger: as if `logger` had been told.
+class Recorder final : public IErrorRecorder {
+ public:
+  explicit Recorder(Logger& logger) : logger_(logger) {}
+  int32_t getNbErrors() const noexcept override { return logger_.errors; }
+  ErrorCode getErrorCode(int32_t) const noexcept override { return ErrorCode::kUNSPECIFIED_ERROR; }
+  ErrorDesc getErrorDesc(int32_t) const noexcept override { return logger_.last.c_str(); }
+  bool hasOverflowed() const noexcept override { return false; }
+  void clear() noexcept override {}
+  bool reportError(ErrorCode, ErrorDesc text) noexcept override {
+    logger_.log(ILogger::Severity::kERROR, text);
+    return true;
+  }
+  RefCount incRefCount() noexcept override { return 1; }
+  RefCount decRefCount() noexcept override { return 1; }
+
+ private:
+  Logger& logger_;
+};
+
 class Writer final : public IStreamWriter {
  public:
   int64_t write(void const*, int64_t count) override { return count; }
@@ -222,6 +242,7 @@ class World {
   void use();
 
   Logger logger;
+  Recorder recorder{logger};
   // Memory that calls may read and write.
   std::vector<char> memory = std::vector<char>(1 << 16);
   float values[1024] = {};
