@@ -93,7 +93,9 @@ void TestQueue::begin_after(void* stream) {
         ticket = static_cast<TestQueue*>(stream)->given_] { other.wait_until(ticket); });
 }
 
-void TestQueue::end_before(void* stream) { static_cast<TestQueue*>(stream)->begin_after(this); }
+void TestQueue::end_before(void* stream) {
+  if (stream != nullptr) static_cast<TestQueue*>(stream)->begin_after(this);
+}
 
 void TestQueue::synchronize() { wait_until(given_); }
 
