@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/commands/bench_inputs.h"
 #include "cli/commands/bench_runs.h"
 #include "cli/commands/bench_selection.h"
 #include "cli/commands/bench_streams.h"
@@ -35,6 +36,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
+    "  octet bench bert.octet --data sentence.npz        # tokens and masks as they are\n"
     "  octet bench resnet20.octet --streams 16           # sixteen callers in one process\n"
     "  octet bench resnet20.octet --device cuda:0,cuda:1 # a context on each; total and each\n"
     "  octet bench resnet20.octet --device cuda --no-transfers  # data that are on the GPU\n"
@@ -48,11 +50,10 @@ constexpr const char* kFooter =
 
 struct Options {
   std::filesystem::path engine;
-  std::vector<std::string> shapes;
+  BenchInputFlags inputs;
   int threads = 1;
   std::string device = "cpu";
   int streams = 0;
-  int64_t batch = 1;
   double seconds = 2;
   int64_t warmup = 10;
   int64_t iterations = 0;
@@ -100,21 +101,14 @@ void print_layer_times(const std::vector<LayerTime>& times, const std::string& d
       spent, floor, device == "cpu" ? "from beyond L2" : "in the device's memory");
 }
 
-std::vector<Shape> shapes_of(const Engine& engine, const Options& options) {
-  std::vector<Shape> shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
-  if (options.batch != 1) warn_of_fixed_batch(engine, shapes, options.batch);
-  return shapes;
-}
-
 int run_layers(const Options& options) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = shapes_of(engine, options);
   ProfileOptions profiled;
   profiled.threads = options.threads;
   profiled.device = options.device;
   profiled.tuning = read_tuning(options.tuning);
   profiled.chains = !options.no_chains;
-  const auto times = profile(engine, make_inputs(engine, shapes), profiled);
+  const auto times = profile(engine, bench_inputs(engine, options.inputs), profiled);
   if (!options.json) {
     print_layer_times(times, options.device);
     return kDone;
@@ -142,8 +136,7 @@ int run_layers(const Options& options) {
 
 int run_selection(const Options& options) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = shapes_of(engine, options);
-  return assert_selection(engine, make_inputs(engine, shapes),
+  return assert_selection(engine, bench_inputs(engine, options.inputs),
                           {options.threads, options.tolerance, options.json, *options.tune,
                            read_tuning(options.tuning), options.device});
 }
@@ -162,8 +155,7 @@ std::vector<std::string> devices_of(const Options& options) {
 // One caller on each device, or so many as --streams says.
 int run_streams(const Options& options, const std::vector<std::string>& devices) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = shapes_of(engine, options);
-  return bench_streams(engine, make_inputs(engine, shapes),
+  return bench_streams(engine, bench_inputs(engine, options.inputs),
                        {std::max(1, options.streams), options.threads, options.seconds,
                         options.warmup, read_tuning(options.tuning), options.json, devices});
 }
@@ -193,9 +185,8 @@ int run(Options options) {
   if (options.streams > 0 || devices.size() > 1) return run_streams(options, devices);
   return bench_runs({{options.engine, options.threads, options.model},
                      options.tuning,
-                     options.shapes,
+                     options.inputs,
                      options.device,
-                     options.batch,
                      options.seconds,
                      options.iterations,
                      options.warmup,
@@ -259,9 +250,12 @@ void refuse_together(CLI::App& app) {
       app.get_option(one)->excludes(app.get_option(other));
   }
   // A layer alone has sizes of its own, and belongs to no engine.
-  for (const char* other :
-       {"engine", "--streams", "--batch", "--shape", "--layers", "--assert-selection", "--tune"})
+  for (const char* other : {"engine", "--streams", "--batch", "--shape", "--data", "--layers",
+                            "--assert-selection", "--tune"})
     app.get_option("--layer")->excludes(app.get_option(other));
+  // The arrays have sizes.
+  for (const char* other : {"--batch", "--shape"})
+    app.get_option("--data")->excludes(app.get_option(other));
 }
 
 }  // namespace
@@ -282,11 +276,15 @@ Command add_bench(CLI::App& parent) {
                   "callers that run side by side, each with a context of --threads threads")
       ->type_name("N")
       ->check(from_to(1, 256));
-  app->add_option("--batch", options->batch, "size of a dynamic first dimension")
+  app->add_option("--batch", options->inputs.batch, "size of a dynamic first dimension")
       ->type_name("N")
       ->capture_default_str()
       ->check(from_to(int64_t{1}, int64_t{65536}));
-  add_shape_flag(*app, options->shapes);
+  add_shape_flag(*app, options->inputs.shapes);
+  app->add_option("--data", options->inputs.data,
+                  "arrays for the inputs of one run, by their names, instead of random numbers "
+                  "(reals of 0 to 1, any codes of 8 bits, wider integers all 0)")
+      ->type_name("FILE.npz|.npy");
   add_run_flags(*app, *options);
   add_selection_flags(*app, *options);
   add_tuning_flag(*app, options->tuning);

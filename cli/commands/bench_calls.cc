@@ -30,6 +30,14 @@ struct DeviceTensors {
     inputs.push_back({tensor.type(), data, {}, device});
   }
   void add_output(const TensorType& type) { outputs.push_back({type, allocate(type), {}, device}); }
+  std::vector<Tensor> copied_outputs() const {
+    std::vector<Tensor> copies;
+    for (const MutableTensorView& output : outputs) {
+      Tensor& copy = copies.emplace_back(output.type.dtype, output.type.shape);
+      copy_memory(copy.mutable_data(), output.data, static_cast<int64_t>(copy.bytes()), device);
+    }
+    return copies;
+  }
 };
 
 // As the context is prepared; where data tell sizes, of a run.
@@ -46,7 +54,8 @@ std::vector<TensorType> output_types(Context& context, const std::vector<Tensor>
 
 BenchCalls calls_with_transfers(Context& context, const std::vector<Tensor>& inputs) {
   auto outputs = std::make_shared<std::vector<Tensor>>(context.run(inputs));
-  return {1, [&context, &inputs, outputs] { context.run_into(inputs, *outputs); }};
+  return {1, [&context, &inputs, outputs] { context.run_into(inputs, *outputs); },
+          [outputs] { return *outputs; }};
 }
 
 BenchCalls calls_on_device(Context& context, const std::vector<Tensor>& inputs,
@@ -65,7 +74,7 @@ BenchCalls calls_on_device(Context& context, const std::vector<Tensor>& inputs,
     context.synchronize();
   };
   give();
-  return {kRunsBehind, give};
+  return {kRunsBehind, give, [tensors] { return tensors->copied_outputs(); }};
 }
 
 }  // namespace octet::cli

@@ -16,6 +16,7 @@ namespace octet::cli {
 struct BenchCalls {
   int64_t runs = 1;
   std::function<void()> give;
+  std::function<std::vector<Tensor>()> outputs;  // of the last run, in the host's memory
 };
 
 // Both run first, which prepares everything: once, or once and one call. They refer to `context` and `inputs`.

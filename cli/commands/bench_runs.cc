@@ -24,6 +24,7 @@
 #include "octet/inspect.h"
 #include "octet/json.h"
 #include "octet/machine.h"
+#include "octet/nan_trace.h"
 
 namespace octet::cli {
 namespace {
@@ -64,6 +65,7 @@ struct Measured {
   Coverage coverage;
   std::string precision;
   DataChecks checks = {};                  // of the numbers that it runs on
+  bool finite = true;                      // all outputs of the last run
   std::vector<double> latency, processor;  // sorted
 
   double mean() const {
@@ -87,15 +89,6 @@ int64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss * 1024;
-}
-
-void fill(Tensor& tensor) {
-  if (tensor.dtype() != Dtype::f32) return;
-  uint32_t state = 1;
-  for (float& value : tensor.mutable_as<float>()) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
-  }
 }
 
 // The one type of all layers that compute on reals, or on codes that stand for them.
@@ -122,8 +115,8 @@ class Bench {
     auto start = Clock::now();
     const Engine engine = open_engine(flags_.engine);
     result_.load_ms = seconds_since(start) * 1e3;
-    result_.shapes = concrete_shapes(engine, parse_shapes(flags_.shapes), flags_.batch);
-    if (flags_.batch != 1) warn_of_fixed_batch(engine, result_.shapes, flags_.batch);
+    const std::vector<Tensor> inputs = bench_inputs(engine, flags_.inputs);
+    result_.shapes = shapes_of(inputs);
     const Inspection planned = inspect(
         engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device, flags_.chains});
     result_.coverage = planned.coverage;
@@ -136,7 +129,6 @@ class Bench {
         engine.make_context({flags_.engine.threads, tuning, flags_.device, nullptr, flags_.chains});
     context.prepare(result_.shapes, flags_.transfers ? "cpu" : device_info(flags_.device).name);
     result_.prepare_ms = seconds_since(start) * 1e3;
-    const std::vector<Tensor> inputs = make_inputs(engine, result_.shapes);
     InputWatch watch(known_inputs(engine));
     watch.add(inputs);
     result_.checks.clipped = watch.clipped();
@@ -175,6 +167,7 @@ class Bench {
       report();
     }
     progress_.update({kMeasure, static_cast<int64_t>(result_.runs.size()), 0});
+    result_.finite = !any_not_finite(calls.outputs());
   }
 
   bool is_enough() const {
@@ -302,19 +295,14 @@ double quantile_of(const std::vector<double>& sorted, double q) {
   return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-std::vector<Tensor> make_inputs(const Engine& engine, const std::vector<Shape>& shapes) {
-  std::vector<Tensor> inputs;
-  const auto infos = engine.inputs();
-  for (size_t i = 0; i < infos.size(); ++i) {
-    inputs.emplace_back(infos[i].type.dtype, shapes[i]);
-    fill(inputs.back());
-  }
-  return inputs;
-}
-
 int bench_runs(const RunFlags& flags) {
   const Measured measured = measure(flags);
   for (const std::string& warning : measured.checks.warnings()) print_warning(warning);
+  if (!measured.finite)
+    print_warning(
+        "outputs are NaN or infinite: such runs may take paths that those on real data do not, and "
+        "other times; measure on real ones by --data FILE.npz (octet run says where they come "
+        "from)");
   if (flags.runs.given()) write(flags.runs, runs_json(flags, measured));
   if (flags.trace.given()) write(flags.trace, trace_json(flags, measured));
   flags.json ? print_object(flags, measured) : print_text(flags, measured);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/bench_inputs.h"
 #include "cli/output/outputs.h"
 #include "cli/samples/engine_source.h"
 #include "octet/engine.h"
@@ -17,9 +18,8 @@ namespace octet::cli {
 struct RunFlags {
   EngineSource engine;
   std::filesystem::path tuning;
-  std::vector<std::string> shapes;
+  BenchInputFlags inputs;
   std::string device;
-  int64_t batch = 1;
   double seconds = 2;
   int64_t iterations = 0;  // 0: as many as the seconds take
   int64_t warmup = 10;
@@ -32,9 +32,6 @@ struct RunFlags {
 
 // Of sorted values, by the nearest rank.
 double quantile_of(const std::vector<double>& sorted, double q);
-
-// Values that repeat every run: small positive numbers, so that no layer meets denormals or NaN.
-std::vector<Tensor> make_inputs(const Engine& engine, const std::vector<Shape>& shapes);
 
 // Measures and prints; the exit code.
 int bench_runs(const RunFlags& flags);

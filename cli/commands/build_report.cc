@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "cli/commands/bench_runs.h"
 #include "cli/flags/calibration_flags.h"
 #include "cli/flags/engine_flags.h"
 #include "cli/samples/input_summaries.h"
+#include "cli/samples/random_inputs.h"
 #include "cli/samples/sample_runs.h"
 #include "cli/samples/samples.h"
 #include "octet/profile.h"
@@ -49,7 +49,8 @@ std::vector<LayerTime> layer_times(const BuildReport& build) {
   options.threads = build.options.threads;
   options.runs = 20;
   try {
-    return profile(build.engine, make_inputs(build.engine, assumed_shapes(build.engine)), options);
+    return profile(build.engine, random_inputs(build.engine, assumed_shapes(build.engine), 0),
+                   options);
   } catch (const Error& error) {
     if (error.code() == Error::Code::internal) throw;
     return {};

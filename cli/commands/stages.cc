@@ -8,9 +8,9 @@
 #include <cmath>
 #include <list>
 
-#include "cli/commands/bench_runs.h"
 #include "cli/flags/engine_flags.h"
 #include "cli/output/terminal.h"
+#include "cli/samples/random_inputs.h"
 #include "cli/samples/sample_runs.h"
 #include "cli/samples/samples.h"
 #include "octet/profile.h"
@@ -70,7 +70,7 @@ Stage build(const SourceModel& source, const StageFlags& flags, const Variant& v
 double median_latency(const Engine& engine, const std::vector<Shape>& shapes, int threads,
                       double seconds) {
   Context context = engine.make_context({.threads = threads});
-  const std::vector<Tensor> inputs = make_inputs(engine, shapes);
+  const std::vector<Tensor> inputs = random_inputs(engine, shapes, 0);
   context.run(inputs);
   std::vector<double> times;
   const auto start = Clock::now();

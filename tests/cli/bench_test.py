@@ -2,10 +2,15 @@
 """octet bench: what it says of a measurement, how it is bounded, what it writes, and models given as they are."""
 
 import json
+import pathlib
+import sys
 import unittest
 
 import harness
-from harness import DIGITS, digits_engine, octet, scratch
+from harness import DIGITS, digits_engine, need, octet, scratch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "models"))
+from nodes import Small  # noqa: E402  pylint: disable=wrong-import-position
 
 MODEL = DIGITS / "digits.onnx"
 
@@ -74,6 +79,35 @@ class Bench(unittest.TestCase):
         result = self.bench(subject=MODEL)
         self.assertEqual(result["precision"], "f32")
         self.assertEqual(result["model"], str(MODEL))
+
+    def test_arrays_of_a_file(self):
+        numpy = need("numpy")
+
+        def arrays(name, shape):
+            numpy.save(scratch() / name, numpy.zeros(shape, "f4"))
+            return "--data", scratch() / name
+
+        batch = arrays("batch.npy", (4, 1, 8, 8))
+        self.assertEqual(self.bench(*batch)["batch"], 4)
+        self.assertEqual(self.bench(*batch, "--streams", "2")["batch"], 4)
+        layers = self.bench(*batch, "--layers")["layers"]
+        self.assertTrue(any("[4," in layer["signature"] for layer in layers), layers)
+        # What would be dropped is refused, and so is what is no run.
+        octet("bench", digits_engine(), *batch, "--batch", "2", code=2)
+        self.assertIn("of several runs", octet("bench", digits_engine(), *arrays("sizes.npy", (1, 1, 9, 8)), code=2).err)
+        self.assertIn("nothing.npz", octet("bench", digits_engine(), "--data", scratch() / "nothing.npz", code=2).err)
+
+    def test_outputs_that_are_not_finite_are_told(self):
+        numpy = need("numpy")
+        small, zeros, ones = Small(), scratch() / "zeros.npy", scratch() / "ones.npy"
+        model = small.save(small.node("Log", [small.feed("x", numpy.ones(4, "f4"))], ["y"]))
+        numpy.save(zeros, numpy.zeros(4, "f4"))
+        numpy.save(ones, numpy.ones(4, "f4"))
+        said = "outputs are NaN or infinite"
+        for more in ((), ("--device", "test", "--no-transfers")):
+            command = ("bench", model, "--seconds", "0.01", *more, "--data")
+            self.assertIn(said, octet(*command, zeros).err)
+            self.assertNotIn(said, octet(*command, ones).err)
 
     def test_exports_are_of_one_caller(self):
         octet("bench", digits_engine(), "--streams", "2", "--iterations", "3", code=2)
