@@ -328,6 +328,11 @@ typedef struct octet_run {
   uint64_t output_count;
   uint64_t flags; /* OCTET_RUN_... */
   void* stream;
+  /* Of a decoder whose caches grow, and of octet_context_run() alone: the rows of the buffers that caches lie in. 0: tensors mean what they show, and a run
+   * touches nothing else. Otherwise the caller promises of each cache that its tensor among the inputs and that among the outputs begin at the first row of
+   * dense buffers of so many rows that hold nothing else, the same buffer or two; their strides are those of such buffers. The run then writes the new rows
+   * there, and may write zeros to all rows behind them, instead of copying the cache. */
+  int64_t cache_rows;
 } octet_run;
 
 /* Into the caller's memory. Nothing of it is kept after the call, and once the sizes were seen a run allocates nothing. */

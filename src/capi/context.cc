@@ -53,6 +53,7 @@ octet_run run_of(const octet_run* given) {
 RunOptions run_options(const octet_run& run) {
   RunOptions options;
   if ((run.flags & OCTET_RUN_IN_STREAM) != 0) options.stream = run.stream;
+  options.cache_rows = run.cache_rows;
   return options;
 }
 

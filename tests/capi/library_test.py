@@ -18,7 +18,7 @@ from harness import BUILD, DIGITS, ROOT, SHARED, command, digits, digits_engine,
 sys.path.insert(0, str(ROOT / "tests/hostile"))
 LIBRARY = BUILD / "liboctet_c.so"
 HEADER = ROOT / "include/octet/octet.h"
-F32, INVALID_MODEL = 1, 1
+F32, INVALID_MODEL, INVALID_ARGUMENT = 1, 1, 3
 
 
 class Tensor(ctypes.Structure):
@@ -29,7 +29,7 @@ class Tensor(ctypes.Structure):
 class Run(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint64), ("inputs", ctypes.POINTER(Tensor)), ("input_count", ctypes.c_uint64),
                 ("outputs", ctypes.POINTER(Tensor)), ("output_count", ctypes.c_uint64), ("flags", ctypes.c_uint64),
-                ("stream", ctypes.c_void_p)]
+                ("stream", ctypes.c_void_p), ("cache_rows", ctypes.c_int64)]
 
 
 def declared():
@@ -108,11 +108,97 @@ class Library(unittest.TestCase):
         pixels = (ctypes.c_float * images.size)(*images.ravel().tolist())
         logits = (ctypes.c_float * (7 * 10))()
         inputs, outputs = tensor(pixels, images.shape), tensor(logits, (7, 10))
-        run = Run(ctypes.sizeof(Run), ctypes.pointer(inputs), 1, ctypes.pointer(outputs), 1, 0, None)
+        run = Run(ctypes.sizeof(Run), ctypes.pointer(inputs), 1, ctypes.pointer(outputs), 1, 0, None, 0)
         self.assertEqual(self.c.octet_context_run(context, ctypes.byref(run), ctypes.byref(error)), 0)
         self.assertEqual(bytes(logits), expected.reshape(7, 10).tobytes())
         self.c.octet_context_free(context)
         self.c.octet_engine_free(engine)
+
+    def test_caches_are_continued_in_place(self):
+        np = harness.need("numpy", "onnx")[0]
+        engine, context, error = self.decoder(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.assertEqual(self.c.octet_context_create(engine, None, ctypes.byref(context), ctypes.byref(error)), 0)
+        rows, heads, width = 9, 2, 4
+        new = np.random.default_rng(3).random((rows, heads, 1, width), np.float32)
+        buffer = np.full((heads, rows, width), 77, np.float32)
+        dense = np.zeros((heads, 0, width), np.float32)
+        cache = buffer.ctypes.data
+
+        def status_of(token, past, present, cache_rows, size=ctypes.sizeof(Run)):
+            """Runs with views (address, shape, strides) of the cache; gives the status, what it says, and y."""
+            y = np.zeros((1, heads, 1, width), np.float32)
+            given = (Tensor * 2)(self.view(token.ctypes.data, (1, heads, 1, width)), self.view(*past))
+            taken = (Tensor * 2)(self.view(y.ctypes.data, y.shape), self.view(*present))
+            run = Run(size, given, 2, taken, 2, 0, None, cache_rows)
+            status = self.c.octet_context_run(context, ctypes.byref(run), ctypes.byref(error))
+            text = self.c.octet_error_text(error).decode()
+            self.c.octet_error_free(error)
+            return status, text, y
+
+        strides = (ctypes.c_int64 * 4)(heads * rows * width, rows * width, width, 1)
+        for n in range(rows):
+            longer = np.zeros((heads, n + 1, width), np.float32)
+            status, text, want = status_of(new[n], (dense.ctypes.data, (1, heads, n, width)),
+                                           (longer.ctypes.data, (1, heads, n + 1, width)), 0)
+            self.assertEqual(status, 0, text)
+            dense = longer
+            if n == 4:  # a program of before: what lies behind its struct is not read
+                kept = buffer.copy()
+                status, text, got = status_of(new[n], (cache, (1, heads, n, width), strides),
+                                              (longer.ctypes.data, (1, heads, n + 1, width)), rows, size=56)
+                self.assertEqual((status, text, bytes(got)), (0, "", bytes(want)))
+                self.assertEqual(bytes(buffer), bytes(kept))
+            status, text, got = status_of(new[n], (cache, (1, heads, n, width), strides), (cache, (1, heads, n + 1, width), strides), rows)
+            self.assertEqual((status, text, bytes(got)), (0, "", bytes(want)))
+            self.assertTrue((buffer[:, : n + 1] == dense).all(), n)
+        past, present = (cache, (1, heads, 3, width), strides), (cache, (1, heads, 4, width), strides)
+        for cache_rows, words in ((-1, "cache_rows is -1"), (rows - 1, "first rows of a dense buffer"), (1 << 40, "cache_rows is")):
+            status, text, _ = status_of(new[3], past, present, cache_rows)
+            self.assertEqual(status, INVALID_ARGUMENT)
+            self.assertIn(words, text)
+        results = ctypes.c_void_p()
+        given = (Tensor * 2)(self.view(new[3].ctypes.data, (1, heads, 1, width)), self.view(*past))
+        run = Run(ctypes.sizeof(Run), given, 2, None, 0, 0, None, rows)
+        status = self.c.octet_context_run_new(context, ctypes.byref(run), ctypes.byref(results), ctypes.byref(error))
+        self.assertEqual((status, results.value), (INVALID_ARGUMENT, None))
+        self.assertIn("memory of the caller", self.c.octet_error_text(error).decode())
+        self.c.octet_error_free(error)
+        self.c.octet_context_free(context)
+        self.c.octet_engine_free(engine)
+
+    def decoder(self):
+        """The engine of y = attention of x over a cache that x continues."""
+        from onnx import TensorProto, helper
+
+        def real(name, dims):
+            return helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+
+        nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=2),
+                 helper.make_node("Transpose", ["present"], ["turned"], perm=[0, 1, 3, 2]),
+                 helper.make_node("MatMul", ["x", "turned"], ["scores"]),
+                 helper.make_node("Softmax", ["scores"], ["weights"], axis=-1),
+                 helper.make_node("MatMul", ["weights", "present"], ["y"])]
+        graph = helper.make_graph(nodes, "decoder", [real("x", [1, 2, 1, 4]), real("past", [1, 2, "n", 4])],
+                                  [real("y", [1, 2, 1, 4]), real("present", [1, 2, "m", 4])])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+        engine, error = ctypes.c_void_p(), ctypes.c_void_p()
+        status = self.c.octet_build_bytes(model, ctypes.c_uint64(len(model)), None, ctypes.byref(engine), ctypes.byref(error))
+        self.assertEqual(status, 0, self.c.octet_error_text(error))
+        return engine
+
+    @staticmethod
+    def view(address, dims, strides=None):
+        """A tensor of the host; its bytes are those that it reaches."""
+        count = 1
+        for dim in dims:
+            count *= dim
+        if strides is not None and count > 0:
+            count = 1 + sum((dim - 1) * strides[i] for i, dim in enumerate(dims))
+        made = Tensor(size=ctypes.sizeof(Tensor), data=address, bytes=4 * count, dtype=F32, rank=len(dims))
+        made.dims[: len(dims)] = dims
+        if strides is not None:
+            made.strides = ctypes.cast(strides, ctypes.c_void_p)
+        return made
 
     def test_hostile_engines_are_errors(self):
         import files  # tests/hostile
