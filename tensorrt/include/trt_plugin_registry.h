@@ -2,7 +2,7 @@
 // Creators of plugins, and the registry that finds them by name.
 #pragma once
 
-#include "trt_plugin_v3.h"
+#include "trt_plugin_quick.h"
 
 namespace nvinfer1 {
 

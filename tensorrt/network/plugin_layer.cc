@@ -149,22 +149,21 @@ std::vector<Tensor*> PluginCore::shape_inputs(const LayerCore& layer) const {
 }
 
 void PluginCore::infer(LayerCore& layer, std::vector<ShapeNumbers> shapes) {
-  std::vector<DataType> types;
-  std::vector<Dims> dims;
+  SizeSources from;
   for (size_t i = 0; i < data_inputs(layer); ++i) {
     const Tensor* input = layer.input(i);
     if (input == nullptr) plugin_failed(name_, "input " + std::to_string(i) + " is missing");
-    types.push_back(type_of(*input));
-    dims.push_back(input->getDimensions());
-    if (!is_valid(dims.back()))
+    from.types.push_back(type_of(*input));
+    from.inputs.push_back(input->getDimensions());
+    if (!is_valid(from.inputs.back()))
       plugin_failed(name_, "the sizes of its input '" + input->name + "' are not known");
   }
   numbers_ = std::move(shapes);
-  const SizeSources from{std::move(dims), numbers_};
+  from.shapes = numbers_;
   // Sizes first: types may be told by how many dimensions there are.
   const ToldSizes told = object_->told_sizes(from);
-  dims = object_->output_dims(from);
-  types = object_->output_types(types);
+  std::vector<Dims> dims = object_->output_dims(from);
+  const std::vector<DataType> types = object_->output_types(from);
   if (types.size() != layer.outputs.size() || dims.size() != layer.outputs.size())
     plugin_failed(name_, "getNbOutputs() changes");
   open_told(name_, told, types, dims);
@@ -198,9 +197,11 @@ const std::shared_ptr<LivePlugin>& PluginCore::live(const LayerCore& layer) {
     for (int32_t& rank : record.signature.ranks) ++rank;
   }
   record.signature.shapes = shapes_;
-  SizeSources from{{}, numbers_};
-  for (int32_t i = 0; i < io.inputs; ++i)
+  SizeSources from{{}, numbers_, {}};
+  for (int32_t i = 0; i < io.inputs; ++i) {
     from.inputs.push_back(io.tensors[static_cast<size_t>(i)].desc.dims);
+    from.types.push_back(io.tensors[static_cast<size_t>(i)].desc.type);
+  }
   record.signature.sized = sized_outputs(object_->told_sizes(from));
   if (!record.signature.sized.empty()) keep_sizable(name_, record.signature);
   const PluginCombo& reals = record.signature.combos.front();

@@ -30,6 +30,7 @@ const PluginFieldCollection* declared_fields(const PluginName& name, const Found
     if (found.v2 != nullptr) return found.v2->getFieldNames();
 #if NV_TENSORRT_MAJOR >= 10
     if (found.v3 != nullptr) return found.v3->getFieldNames();
+    if (found.quick != nullptr) return found.quick->getFieldNames();
 #endif
     return nullptr;
   });
@@ -106,7 +107,7 @@ std::unique_ptr<LayerCore> Network::make_plugin_layer(const OnnxNode& node, cons
                             std::to_string(object->output_count()));
   }
 #if NV_TENSORRT_MAJOR >= 10
-  if (found.v3 != nullptr) {
+  if (found.is_v3()) {
     auto layer = std::make_unique<PluginV3Layer>(*this, LayerType::kPLUGIN_V3, shown);
     layer->set(name, std::move(object), static_cast<int32_t>(shapes.size()));
     return with_inputs(std::move(layer));

@@ -58,19 +58,27 @@ std::string key_of(const PluginRecord& record) {
   return digest.text();
 }
 
+// What is run knows sizes alone: types are those that the network was built with.
+SizeSources LivePlugin::typed(SizeSources from) const {
+  const PluginCombo& reals = record.signature.combos.front();
+  from.types.clear();
+  for (size_t i = 0; i < from.inputs.size(); ++i) from.types.push_back(reals[i].type);
+  return from;
+}
+
 ToldSizes LivePlugin::told_sizes(const SizeSources& from) const {
   if (record.signature.sized.empty()) return {};
   const std::lock_guard lock(mutex_);
-  return object_->told_sizes(from);
+  return object_->told_sizes(typed(from));
 }
 
 std::vector<Dims> LivePlugin::told_dims(const SizeSources& from, const SizeValues& values) const {
   const std::lock_guard lock(mutex_);
-  return object_->told_dims(from, values);
+  return object_->told_dims(typed(from), values);
 }
 
 std::vector<Dims> LivePlugin::output_dims(const SizeSources& from) const {
-  SizeSources seen = from;
+  SizeSources seen = typed(from);
   const bool has_batch = record.implicit && !from.inputs.empty();
   if (record.implicit) std::ranges::transform(seen.inputs, seen.inputs.begin(), without_front);
   const std::lock_guard lock(mutex_);

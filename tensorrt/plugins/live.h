@@ -46,6 +46,7 @@ class LivePlugin {
     const void* queue;
   };
   Started start(const PluginCall& call, bool as_serialized);
+  SizeSources typed(SizeSources from) const;
 
   std::unique_ptr<PluginObject> object_;
   mutable std::mutex mutex_;  // of object_ and idle_

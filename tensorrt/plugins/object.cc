@@ -57,6 +57,24 @@ std::unique_ptr<PluginObject> with_namespace(IPluginV2* plugin, const PluginName
   return object;
 }
 
+#if NV_TENSORRT_MAJOR >= 10
+// Asks a creator of either kind for a plugin. Quick ones are run by what they enqueue; kernels that were compiled ahead are not launched.
+struct V3Maker {
+  const FoundCreator& creator;
+  const PluginName& name;
+  const std::string& layer;
+  const PluginFieldCollection& fields;
+
+  IPluginV3* operator()(TensorRTPhase phase) const {
+    return ask_plugin(name, "createPlugin()", [&] {
+      if (creator.v3 != nullptr) return creator.v3->createPlugin(layer.c_str(), &fields, phase);
+      return creator.quick->createPlugin(name.type.c_str(), name.space.c_str(), &fields, phase,
+                                         QuickPluginCreationRequest::kSTRICT_JIT);
+    });
+  }
+};
+#endif
+
 }  // namespace
 
 std::unique_ptr<PluginObject> create_plugin(const PluginName& name, const std::string& layer,
@@ -68,11 +86,9 @@ std::unique_ptr<PluginObject> create_plugin(const PluginName& name, const std::s
     return with_namespace(plugin, name, "createPlugin()");
   }
 #if NV_TENSORRT_MAJOR >= 10
-  if (found.v3 != nullptr) {
-    IPluginV3* plugin = ask_plugin(name, "createPlugin()", [&] {
-      return found.v3->createPlugin(layer.c_str(), &fields, TensorRTPhase::kBUILD);
-    });
-    return adopt(plugin, name, "createPlugin()");
+  if (found.is_v3()) {
+    const V3Maker make{found, name, layer, fields};
+    return adopt(make(TensorRTPhase::kBUILD), name, "createPlugin()");
   }
 #endif
   no_creator(name);
@@ -88,15 +104,12 @@ std::unique_ptr<PluginObject> deserialize_plugin(const PluginName& name, const s
     return with_namespace(plugin, name, "deserializePlugin()");
   }
 #if NV_TENSORRT_MAJOR >= 10
-  if (found.v3 != nullptr) {
+  if (found.is_v3()) {
     const FieldStore fields = read_fields(state);
     const PluginFieldCollection collection = fields.collection();
-    const auto create = [&](TensorRTPhase phase) {
-      return found.v3->createPlugin(layer.c_str(), &collection, phase);
-    };
-    IPluginV3* plugin =
-        ask_plugin(name, "createPlugin()", [&] { return create(TensorRTPhase::kRUNTIME); });
-    return adopt_runtime(plugin, name, [&] { return create(TensorRTPhase::kBUILD); });
+    const V3Maker make{found, name, layer, collection};
+    return adopt_runtime(make(TensorRTPhase::kRUNTIME), name,
+                         [&] { return make(TensorRTPhase::kBUILD); });
   }
 #endif
   no_creator(name);

@@ -32,6 +32,7 @@ inline constexpr size_t kMostShapeNumbers = Dims::MAX_DIMS;  // DimsExprs has ro
 struct SizeSources {
   std::vector<Dims> inputs;
   std::vector<ShapeNumbers> shapes;
+  std::vector<DataType> types;  // of the inputs
 };
 
 // What a creator is found by.
@@ -71,7 +72,7 @@ class PluginObject {
   virtual int32_t output_count() const = 0;
   // Whether sizes may be open while the network is made.
   virtual bool is_dynamic() const = 0;
-  virtual std::vector<DataType> output_types(const std::vector<DataType>& inputs) const = 0;
+  virtual std::vector<DataType> output_types(const SizeSources& from) const = 0;
   // -1 for sizes that are not known yet; of sizes that outputs tell, what they are at most.
   virtual std::vector<Dims> output_dims(const SizeSources& from) const = 0;
   virtual ToldSizes told_sizes(const SizeSources&) const { return {}; }

@@ -277,6 +277,16 @@ void Registry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
 }
 
 #if NV_TENSORRT_MAJOR >= 10
+template <class Creator>
+Registered registered_v3(Creator& creator, Creator* FoundCreator::*typed,
+                         const std::string& space) {
+  Registered entry{&creator, {}, {}};
+  entry.typed.*typed = &creator;
+  entry.name = {word_of(creator.getPluginName()), word_of(creator.getPluginVersion()),
+                space.empty() ? word_of(creator.getPluginNamespace()) : space};
+  return entry;
+}
+
 bool Registry::registerCreator(IPluginCreatorInterface& creator,
                                AsciiChar const* const pluginNamespace) noexcept {
   return guarded(reporter(), "IPluginRegistry::registerCreator", false, [&] {
@@ -284,17 +294,15 @@ bool Registry::registerCreator(IPluginCreatorInterface& creator,
     const std::string kind = word_of(creator.getInterfaceInfo().kind);
     if (kind == "PLUGIN CREATOR_V1")
       return registerCreator(static_cast<IPluginCreator&>(creator), pluginNamespace);
-    if (kind != "PLUGIN CREATOR_V3ONE") {
-      refuse("a creator of the kind '" + kind +
-             "'; those of IPluginCreator and IPluginCreatorV3One are taken");
-    }
-    auto& own = static_cast<IPluginCreatorV3One&>(creator);
-    Registered entry{&creator, {}, {}};
-    entry.typed.v3 = &own;
     const std::string space = word_of(pluginNamespace);
-    entry.name = {word_of(own.getPluginName()), word_of(own.getPluginVersion()),
-                  space.empty() ? word_of(own.getPluginNamespace()) : space};
-    return add(std::move(entry));
+    if (kind == "PLUGIN CREATOR_V3ONE")
+      return add(
+          registered_v3(static_cast<IPluginCreatorV3One&>(creator), &FoundCreator::v3, space));
+    if (kind == "PLUGIN CREATOR_V3QUICK")
+      return add(
+          registered_v3(static_cast<IPluginCreatorV3Quick&>(creator), &FoundCreator::quick, space));
+    refuse("a creator of the kind '" + kind +
+           "'; those of IPluginCreator, IPluginCreatorV3One and IPluginCreatorV3Quick are taken");
   });
 }
 
@@ -321,6 +329,7 @@ IPluginCreatorInterface* Registry::getCreator(AsciiChar const* const pluginName,
                    const FoundCreator found = find(
                        {word_of(pluginName), word_of(pluginVersion), word_of(pluginNamespace)});
                    if (found.v3 != nullptr) return found.v3;
+                   if (found.quick != nullptr) return found.quick;
                    return found.v2;
                  });
 }

@@ -17,7 +17,8 @@ struct FoundCreator {
   nvinfer1::IPluginCreator* v2 = nullptr;
 #if NV_TENSORRT_MAJOR >= 10
   nvinfer1::IPluginCreatorV3One* v3 = nullptr;
-  bool is_v3() const { return v3 != nullptr; }
+  nvinfer1::IPluginCreatorV3Quick* quick = nullptr;
+  bool is_v3() const { return v3 != nullptr || quick != nullptr; }
 #else
   bool is_v3() const { return false; }
 #endif

@@ -10,8 +10,11 @@
 namespace octet_trt {
 namespace {
 
+// Classes of TensorRT's Python have a bit more, and the functions of those that they derive from.
 PluginVersion kind_of(const IPluginV2& plugin) {
-  return static_cast<PluginVersion>(static_cast<uint32_t>(plugin.getTensorRTVersion()) >> 24);
+  constexpr uint32_t kPython = 0x40;
+  const uint32_t version = static_cast<uint32_t>(plugin.getTensorRTVersion()) >> 24;
+  return static_cast<PluginVersion>(version & ~kPython);
 }
 
 bool is_real(DataType type) {
@@ -95,9 +98,9 @@ class FixedPlugin final : public V2Object {
  public:
   using V2Object::V2Object;
   bool is_dynamic() const override { return false; }
-  std::vector<DataType> output_types(const std::vector<DataType>& inputs) const override {
+  std::vector<DataType> output_types(const SizeSources& from) const override {
     std::vector<DataType> types;
-    for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, inputs));
+    for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, from.types));
     return types;
   }
   std::vector<Dims> output_dims(const SizeSources& from) const override;
@@ -212,9 +215,9 @@ class DynamicPlugin final : public V2Object {
  public:
   using V2Object::V2Object;
   bool is_dynamic() const override { return true; }
-  std::vector<DataType> output_types(const std::vector<DataType>& inputs) const override {
+  std::vector<DataType> output_types(const SizeSources& from) const override {
     std::vector<DataType> types;
-    for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, inputs));
+    for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, from.types));
     return types;
   }
   std::vector<Dims> output_dims(const SizeSources& from) const override {

@@ -270,7 +270,6 @@ TEST_F(V3Test, AnOutputMayLieWhereItsInputDoes) {
   maker.network.reset();
 }
 
-// refused: IPluginCreatorV3Quick::*: plugins of IPluginV3OneCore, OneBuild and OneRuntime are run
 TEST_F(V3Test, WhatFailsIsNamed) {
   struct {
     bool V3Counts::*fault;

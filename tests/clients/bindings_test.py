@@ -24,6 +24,8 @@ def bindings(version):
             raise unittest.SkipTest(f"{folder} has no tensorrt_bindings")
         return folder
     folder = scratch() / f"bindings-{version}"
+    if folder.is_dir():
+        return folder
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder,
                f"tensorrt-cu12-bindings=={version}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -61,6 +63,25 @@ class Bindings(unittest.TestCase):
 
     def test_10_16(self):
         self.ran(VERSIONS[2])
+
+    def ran_plugins(self, version, *what):
+        """Classes of plugins, and functions, under the name that the package tensorrt has."""
+        need("numpy")
+        module = scratch() / f"plugins-{version}/tensorrt"
+        module.parent.mkdir()
+        module.symlink_to(bindings(version) / "tensorrt_bindings")
+        done = self.python([module.parent], pathlib.Path(__file__).with_name("plugins_program.py"), *what)
+        self.assertEqual(done.out.split(), ["IPluginV2DynamicExt", "IPluginV3", *what])
+
+    def test_plugins_10_0(self):
+        self.ran_plugins(VERSIONS[0])
+
+    def test_plugins_10_9(self):
+        """Its functions need a NumPy below 2: these bindings read newer arrays wrongly."""
+        self.ran_plugins(VERSIONS[1])
+
+    def test_plugins_10_16(self):
+        self.ran_plugins(VERSIONS[2], "functions")
 
     def test_polygraphy(self):
         """Over the compiled bindings, within its own tolerance of ONNX Runtime."""

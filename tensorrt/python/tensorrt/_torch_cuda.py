@@ -29,6 +29,8 @@ _addressed = collections.deque(maxlen=64)
 class Tensor(torch.Tensor):
     """One that says that it lies on the GPU, as do those that PyTorch computes from it."""
 
+    # Its own, so that programs that wrap every method of torch.Tensor make it no class that dispatches.
+    __torch_dispatch__ = torch._C._disabled_torch_dispatch_impl
     device = property(lambda self: torch.device("cuda", 0))
     is_cuda = property(lambda self: True)
 
