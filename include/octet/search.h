@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -99,6 +100,40 @@ double search_passes(int effort);
 
 // Throws as sensitivity() does, and Error(cancelled) where it is stopped before anything meets the goal.
 SearchResult search(const SourceModel& source, const SearchOptions& options);
+
+// One measurement of a search.
+struct SearchStep {
+  // Of a trial: the metric on the half that is searched on, that on the other half, the time of whole runs, the size of the file. Of all layers:
+  // their rank, and a part of the losses that it is made of.
+  enum class Kind { value, verified, run_us, bytes, rank, rank_part };
+  Kind kind = Kind::rank;
+  SearchTrial trial = {};  // how it is built; the measured members do not count
+  int part = 0;            // of SearchSteps::kRankParts
+};
+
+// A search whose measurements are done apart: by several threads with a SearchSteps each, processes or machines. What they record is put where
+// `recall` finds it, and search() then gives what one machine makes of these records, measuring nothing.
+class SearchSteps {
+ public:
+  static constexpr int kRankParts = 8;
+
+  // Throws as search() does; calibrates where that was not done yet.
+  SearchSteps(const SourceModel& source, SearchOptions options);
+  ~SearchSteps();
+  SearchSteps(SearchSteps&&) noexcept;
+  SearchSteps& operator=(SearchSteps&&) noexcept;
+
+  // At most so many measurements that search() lacks. The first is the one that it would do next; the others follow if those before them turn out
+  // as guessed: trials do not keep what was asked, and a rank is worth its parts. None: search() would measure nothing.
+  std::vector<SearchStep> lacking(size_t most);
+  // Measures what is not known yet and tells options.record. Its keys are those of search().
+  void measure(const SearchStep& step);
+
+  struct Impl;  // Octet's own
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
 
 // The plan of a trial: what a build takes.
 PrecisionPlan plan_of(const SearchTrial& trial, const PrecisionPlan& plan);

@@ -49,6 +49,9 @@ struct SensitivityOptions {
   // Each layer is tried on the first samples, on so many that all trials take no more than so many runs over all of them.
   double max_passes = 40;
   bool times = true;  // measure them
+  // Of the layers every parts-th, from `part` on: of the others nothing is tried, and `record` is not told. So several machines share the work.
+  int part = 0;
+  int parts = 1;
   int threads = 1;
   Monitor monitor = {};  // told of each trial as stage "layers"
   // Losses of an earlier call, by keys that tell model, data, ranges, metric, samples and trial; and those of this one as they come.

@@ -82,8 +82,7 @@ void keep_rank(const SearchOptions& options, const Rank& rank, TrialRuns& runs) 
   runs.keep(rank_name(options, "int8_us"), rank.int8_us);
 }
 
-void measure_rank(const SourceModel& source, const SearchOptions& options, TrialRuns& runs,
-                  Rank& rank) {
+SensitivityOptions how_to_rank(const SearchOptions& options, const TrialRuns& runs) {
   SensitivityOptions how;
   how.plan = options.plan;
   const std::vector<size_t>& which = runs.searched().which;
@@ -96,11 +95,31 @@ void measure_rank(const SourceModel& source, const SearchOptions& options, Trial
   how.monitor = options.monitor;
   how.recall = options.recall;
   how.record = options.record;
-  Sensitivity found = sensitivity(source, how);
+  return how;
+}
+
+void measure_rank(const SourceModel& source, const SearchOptions& options, TrialRuns& runs,
+                  Rank& rank) {
+  Sensitivity found = sensitivity(source, how_to_rank(options, runs));
   rank.layers = std::move(found.layers);
   rank.fp32_us = found.fp32_us;
   rank.int8_us = found.int8_us;
   keep_rank(options, rank, runs);
+}
+
+std::string part_name(const SearchOptions& options, int part) {
+  return rank_name(options, "part") + fmt::format(" {} of {}", part, SearchSteps::kRankParts);
+}
+
+// Its parts, where several may be done at once, and then the whole, which takes the times and what the parts found.
+void tell_rank(const SearchOptions& options, const TrialRuns& runs) {
+  bool all = true;
+  for (int part = 0; runs.told_at_most() > 1 && part < SearchSteps::kRankParts; ++part) {
+    if (runs.known(part_name(options, part))) continue;
+    runs.only_tells({.kind = SearchStep::Kind::rank_part, .trial = {}, .part = part});
+    all = false;
+  }
+  if (all) runs.only_tells({.kind = SearchStep::Kind::rank});
 }
 
 // Error for time. A small part of a run counts as time even where none is saved, and what differs less than a factor of two is ordered by the
@@ -135,10 +154,27 @@ f64 Rank::time_of(const SearchTrial& trial) const {
   return us;
 }
 
-Rank rank_layers(const SourceModel& source, const SearchOptions& options, TrialRuns& runs) {
+void try_part(const SourceModel& source, const SearchOptions& options, TrialRuns& runs, int part) {
+  if (runs.known(part_name(options, part))) return;
+  SensitivityOptions how = how_to_rank(options, runs);
+  how.part = part;
+  how.parts = SearchSteps::kRankParts;
+  how.times = false;
+  sensitivity(source, how);
+  runs.keep(part_name(options, part), 1);
+}
+
+std::optional<Rank> rank_layers(const SourceModel& source, const SearchOptions& options,
+                                TrialRuns& runs) {
   Rank rank;
-  if (!KnownRank(options, runs).recall(rank)) measure_rank(source, options, runs, rank);
   runs.add_passes(rank_passes(options.effort));
+  if (!KnownRank(options, runs).recall(rank)) {
+    if (runs.only_tells()) {
+      tell_rank(options, runs);
+      return std::nullopt;
+    }
+    measure_rank(source, options, runs, rank);
+  }
   for (const LayerEffect& layer : rank.layers) {
     if (layer.precision == Precision::int8) rank.order.push_back(layer);
   }

@@ -2,6 +2,7 @@
 // In which order layers leave INT8, and what the trials of a search take.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/types.h"
@@ -22,7 +23,10 @@ struct Rank {
   f64 time_of(const SearchTrial& trial) const;
 };
 
-// On some of the samples that are searched on, as the effort allows.
-Rank rank_layers(const SourceModel& source, const SearchOptions& options, TrialRuns& runs);
+// On some of the samples that are searched on, as the effort allows. Nothing where `runs` only tells what a search lacks, and that is the rank.
+std::optional<Rank> rank_layers(const SourceModel& source, const SearchOptions& options,
+                                TrialRuns& runs);
+// Tries the layers of one part of SearchSteps::kRankParts, for the journal.
+void try_part(const SourceModel& source, const SearchOptions& options, TrialRuns& runs, int part);
 
 }  // namespace octet

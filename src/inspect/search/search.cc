@@ -15,6 +15,7 @@
 #include "core/monitor.h"
 #include "inspect/search/goal.h"
 #include "inspect/search/rank.h"
+#include "inspect/search/run.h"
 #include "inspect/search/trials.h"
 #include "pipeline/source_inside.h"
 
@@ -33,13 +34,14 @@ constexpr f64 kVerifications = 2;
 
 class Search {
  public:
-  Search(const SourceModel& source, const SearchOptions& options)
-      : options_(options), runs_(source, options), source_(source) {}
+  Search(const SourceModel& source, const SearchOptions& options, TrialRuns& runs)
+      : options_(options), runs_(runs), source_(source) {}
 
   SearchResult run() {
     try {
       start();
       choose_ranges();
+      if (!ranked_) return {};
       best_at_start_ = best_;
       do {
         if (!met(result_.trials[best_])) leave_int8();
@@ -66,13 +68,15 @@ class Search {
            search_passes(options_.effort);
   }
 
-  // The float model and the build's own INT8, and the rank of the layers, which also says what both take.
+  // The float model and the build's own INT8, and the rank of the layers, which also says what both take. What only tells what it lacks may lack that.
   void start() {
     result_.trials.push_back({.int8 = false});
     try_one(result_.trials[0]);
     result_.trials.emplace_back();
     try_one(result_.trials[1]);
-    rank_ = rank_layers(source_, options_, runs_);
+    auto rank = rank_layers(source_, options_, runs_);
+    if (!rank) return;
+    rank_ = std::move(*rank);
     result_.trials[0].us = rank_.fp32_us;
     result_.trials[1].us = rank_.int8_us;
     weigh(result_.trials[0]);
@@ -319,7 +323,7 @@ class Search {
   }
 
   const SearchOptions& options_;
-  TrialRuns runs_;
+  TrialRuns& runs_;
   const SourceModel& source_;
   Rank rank_;
   bool ranked_ = false;
@@ -329,7 +333,9 @@ class Search {
   SearchResult result_;
 };
 
-void check(const SearchOptions& options) {
+}  // namespace
+
+void check_search(const SearchOptions& options) {
   const SearchGoal& goal = options.goal;
   if (!wants_fastest(goal) && !goal.most_us && !goal.most_bytes) {
     fail(Error::Code::invalid_argument,
@@ -345,7 +351,9 @@ void check(const SearchOptions& options) {
          options.effort);
 }
 
-}  // namespace
+SearchResult search_by(TrialRuns& runs, const SourceModel& source, const SearchOptions& options) {
+  return Search(source, options, runs).run();
+}
 
 double search_passes(int effort) {
   constexpr std::array<f64, 3> kPasses = {5, 15, 60};
@@ -353,8 +361,11 @@ double search_passes(int effort) {
 }
 
 SearchResult search(const SourceModel& source, const SearchOptions& options) {
-  check(options);
-  return without_bad_alloc([&] { return Search(source, options).run(); });
+  check_search(options);
+  return without_bad_alloc([&] {
+    TrialRuns runs(source, options);
+    return search_by(runs, source, options);
+  });
 }
 
 PrecisionPlan plan_of(const SearchTrial& trial, const PrecisionPlan& plan) {

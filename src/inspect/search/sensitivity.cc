@@ -63,6 +63,10 @@ class Trials {
   Trials(const SourceModel& source, const SensitivityOptions& options) : options_(options) {
     if (options.samples.empty())
       fail(Error::Code::invalid_argument, "layers are tried on samples, and none is given");
+    if (options.part < 0 || options.part >= options.parts) {
+      fail(Error::Code::invalid_argument, "part {} of {} of the layers: expected one from 0 on",
+           options.part, options.parts);
+    }
     plan_ = options.plan;
     plan_.int8 = true;
     plan_.f16 = plan_.bf16 = plan_.fastest = false;
@@ -86,7 +90,7 @@ class Trials {
   Sensitivity run() {
     result_.samples = static_cast<s64>(samples_);
     for (const SensitiveUnit& unit : units_) result_.layers.push_back(described(unit));
-    total_ = static_cast<s64>(2 * units_.size() + 1);
+    total_ = static_cast<s64>(2 * units_.size()) / options_.parts + 1;
     try_all(
         alone(model_, units_, nullptr),
         [&](const SensitiveUnit& unit) { return alone(model_, units_, &unit); }, "alone",
@@ -194,7 +198,8 @@ class Trials {
       truth_.resize(samples_);
       result_.int8 = recalled("int8", [&] { return loss_of(runs.outputs()); });
     }
-    for (size_t u = 0; u < units_.size(); ++u) {
+    for (size_t u = static_cast<size_t>(options_.part); u < units_.size();
+         u += static_cast<size_t>(options_.parts)) {
       result_.layers[u].*loss = recalled(trial_name(how, u), [&] {
         const ResumedRuns::Rest rest = runs.rest_of(graph_of(requests_for(units_[u])));
         count(units_[u].share);

@@ -65,6 +65,15 @@ PrecisionPlan plain_float() {
 
 }  // namespace
 
+void LackingSteps::add(SearchStep step) {
+  const auto same = [&](const SearchStep& other) {
+    return other.kind == step.kind && other.part == step.part &&
+           name_of(other.trial) == name_of(step.trial);
+  };
+  if (std::ranges::none_of(steps, same)) steps.push_back(std::move(step));
+  if (steps.size() >= most) throw Enough();
+}
+
 TrialRuns::TrialRuns(const SourceModel& source, const SearchOptions& options)
     : source_(source), options_(options) {
   if (options.samples.empty())
@@ -75,6 +84,16 @@ TrialRuns::TrialRuns(const SourceModel& source, const SearchOptions& options)
   model_ = SourceInside::calibrated(source, plan, report);
   share_out(options.samples.size(), searched_, verified_);
   fingerprint_ = fingerprint();
+}
+
+void TrialRuns::begin(LackingSteps* lacking) {
+  passes_ = 0;
+  lacking_ = lacking;
+}
+
+bool TrialRuns::only_tells(SearchStep step) const {
+  if (lacking_ != nullptr) lacking_->add(std::move(step));
+  return lacking_ != nullptr;
 }
 
 // Whatever a value depends on, the machine apart.
@@ -112,8 +131,10 @@ void TrialRuns::keep(const std::string& what, f64 value) {
   if (options_.record) options_.record(fingerprint_ + " " + what, value);
 }
 
-f64 TrialRuns::recalled(const std::string& what, const std::function<f64()>& work) {
+f64 TrialRuns::recalled(const SearchStep& step, const std::string& what,
+                        const std::function<f64()>& work) {
   if (const auto value = known(what)) return *value;
+  if (only_tells(step)) return SearchTrial::kUnknown;
   const f64 value = work();
   keep(what, value);
   return value;
@@ -187,6 +208,11 @@ void TrialRuns::measure(SearchTrial& trial) {
     trial.error = *error;
     return;
   }
+  if (only_tells({SearchStep::Kind::value, trial})) {
+    // It keeps nothing, and is better than nothing.
+    trial.value = trial.error = SearchTrial::kUnknown;
+    return;
+  }
   const SampleOutputs got = run(build(source_, trial, options_.plan), searched_.which);
   trial.error = relative_error(truth_of(searched_), got);
   trial.value = value_of(searched_, got);
@@ -201,19 +227,21 @@ void TrialRuns::verify(SearchTrial& trial) {
   }
   passes_ += 1 - pass_of_trial();
   report();
-  trial.verified = recalled(name_of(trial) + " verified value", [&] {
+  const SearchStep step{SearchStep::Kind::verified, trial};
+  trial.verified = recalled(step, name_of(trial) + " verified value", [&] {
     return value_of(verified_, run(build(source_, trial, options_.plan), verified_.which));
   });
 }
 
 void TrialRuns::weigh(SearchTrial& trial) {
-  trial.bytes = static_cast<s64>(recalled(name_of(trial) + " bytes", [&] {
+  const f64 bytes = recalled({SearchStep::Kind::bytes, trial}, name_of(trial) + " bytes", [&] {
     return static_cast<f64>(build(source_, trial, options_.plan).to_bytes().size());
-  }));
+  });
+  trial.bytes = std::isnan(bytes) ? 0 : static_cast<s64>(bytes);
 }
 
 void TrialRuns::time_runs(SearchTrial& trial) {
-  trial.run_us = recalled(name_of(trial) + " run_us", [&] {
+  trial.run_us = recalled({SearchStep::Kind::run_us, trial}, name_of(trial) + " run_us", [&] {
     const Engine engine = build(source_, trial, options_.plan);
     Context context = engine.make_context({.threads = options_.threads});
     const std::vector<Tensor>& first = options_.samples[0];

@@ -21,9 +21,26 @@ struct SearchHalf {
   std::optional<SampleOutputs> truth = {};
 };
 
+// What a search lacks, found by following it: a guess stands for each of these.
+struct LackingSteps {
+  size_t most = 0;
+  std::vector<SearchStep> steps = {};
+
+  // Throws Enough when it is full.
+  struct Enough {};
+  void add(SearchStep step);
+};
+
 class TrialRuns {
  public:
   TrialRuns(const SourceModel& source, const SearchOptions& options);
+
+  // A search begins: it measures, or, with `lacking`, only tells what it would.
+  void begin(LackingSteps* lacking = nullptr);
+  // True where the search is one that does not measure, and is told of the step.
+  bool only_tells(SearchStep step) const;
+  bool only_tells() const { return lacking_ != nullptr; }
+  size_t told_at_most() const { return lacking_ != nullptr ? lacking_->most : 0; }
 
   const FloatModel& model() const { return model_; }
   const SearchHalf& searched() const { return searched_; }
@@ -36,8 +53,7 @@ class TrialRuns {
   void time_runs(SearchTrial& trial);  // run_us
   void weigh(SearchTrial& trial);      // bytes
 
-  // A number of the search that is no trial's. Calls work() where the journal does not know it.
-  f64 recalled(const std::string& what, const std::function<f64()>& work);
+  // Numbers of the search that are no trial's.
   std::optional<f64> known(const std::string& what) const;
   void keep(const std::string& what, f64 value);
 
@@ -52,6 +68,8 @@ class TrialRuns {
   SampleOutputs run(const Engine& engine, std::span<const size_t> which) const;
   const SampleOutputs& truth_of(SearchHalf& half);
   f64 value_of(SearchHalf& half, const SampleOutputs& got);
+  // Of a trial, by what the journal calls it. Calls work() where that does not know it; NaN where it is only told.
+  f64 recalled(const SearchStep& step, const std::string& what, const std::function<f64()>& work);
 
   const SourceModel& source_;
   const SearchOptions& options_;
@@ -59,6 +77,7 @@ class TrialRuns {
   SearchHalf searched_{"searched"}, verified_{"verified"};
   std::string fingerprint_;
   f64 passes_ = 0;
+  LackingSteps* lacking_ = nullptr;
 };
 
 }  // namespace octet
