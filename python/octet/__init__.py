@@ -17,5 +17,7 @@ from ._compare import compare
 from ._compile import compile  # noqa: A004: the verb of the field
 from ._context import Context
 from ._observe import Observer
+from ._search import SearchResult, search
 
-__all__ = ["ClipWatch", "Context", "Engine", "Error", "Observation", "Observer", "TensorInfo", "__version__", "compare", "compile", "cpu_isa", "metrics"]
+__all__ = ["ClipWatch", "Context", "Engine", "Error", "Observation", "Observer", "SearchResult", "TensorInfo", "__version__", "compare", "compile", "cpu_isa",
+           "metrics", "search"]

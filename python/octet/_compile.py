@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from . import _octet
@@ -50,6 +50,44 @@ def _range_of(given: float | Iterable[float]) -> float | list[float]:
     if getattr(given, "ndim", None) == 0 or not isinstance(given, Iterable):
         return float(cast("float", given))
     return [float(x) for x in given]
+
+
+def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator[Sequence[Any]] | None]:
+    """What the arguments of `compile()`, by their names, ask for, and the batches that calibrate, where there are some."""
+    model, calibration, cache, preprocess = asked["model"], asked["calibration"], asked["cache"], asked["preprocess"]
+    options = _octet.CompileOptions()
+    _set_types(options, asked["precision"], calibration is not None or cache is not None or bool(asked["ranges"]))
+    _set_constraints(options, asked["layer_precisions"], False)
+    _set_constraints(options, asked["output_types"], True)
+    options.set_mode(asked["constraints"])
+    options.set_target(asked["target"] or "")
+    for name in asked["keep_float"]:
+        options.keep_float(name)
+    for name, sizes in (asked["input_shapes"] or {}).items():
+        options.set_shape(name, sizes)
+    options.threads = asked["threads"] or _octet.usable_processors()
+    options.weights_folder = asked["weights_folder"] or ""
+    _set_method(options, asked["method"])
+    _set_ranges(options, asked["ranges"])
+    if preprocess is not None:
+        options.set_preprocess(json.dumps(preprocess), calibration is not None)
+    reads = calibration is not None and not (cache is not None and options.use_cache(cache))
+    if reads and asked["constant_data"]:
+        options.take_constant_data()
+    if not asked["equalize"]:
+        if calibration is None and cache is None:
+            raise wrong("equalize=False has no use without calibration or a cache")
+        options.leave_channels()
+    samples = None
+    if reads and isinstance(calibration, _octet.Observation):
+        options.set_observation(calibration)
+    elif reads and is_path(calibration):
+        options.set_data(calibration, asked["max_samples"], asked["skip_bad"])
+    elif reads:
+        samples = batches(calibration, _octet.model_inputs(model, options))
+    elif cache is not None and calibration is None and not options.use_cache(cache):
+        raise wrong(f"cache {os.fspath(cache)!r}: no such file; calibration makes it")
+    return options, samples
 
 
 def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told
@@ -121,38 +159,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     Warns:
         UserWarning: One for each thing that is worth knowing and no error.
     """
-    options = _octet.CompileOptions()
-    _set_types(options, precision, calibration is not None or cache is not None or bool(ranges))
-    _set_constraints(options, layer_precisions, False)
-    _set_constraints(options, output_types, True)
-    options.set_mode(constraints)
-    options.set_target(target or "")
-    for name in keep_float:
-        options.keep_float(name)
-    for name, sizes in (input_shapes or {}).items():
-        options.set_shape(name, sizes)
-    options.threads = threads or _octet.usable_processors()
-    options.weights_folder = weights_folder or ""
-    _set_method(options, method)
-    _set_ranges(options, ranges)
-    if preprocess is not None:
-        options.set_preprocess(json.dumps(preprocess), calibration is not None)
-    reads = calibration is not None and not (cache is not None and options.use_cache(cache))
-    if reads and constant_data:
-        options.take_constant_data()
-    if not equalize:
-        if calibration is None and cache is None:
-            raise wrong("equalize=False has no use without calibration or a cache")
-        options.leave_channels()
-    samples = None
-    if reads and isinstance(calibration, _octet.Observation):
-        options.set_observation(calibration)
-    elif reads and is_path(calibration):
-        options.set_data(calibration, max_samples, skip_bad)
-    elif reads:
-        samples = batches(calibration, _octet.model_inputs(model, options))
-    elif cache is not None and calibration is None and not options.use_cache(cache):
-        raise wrong(f"cache {os.fspath(cache)!r}: no such file; calibration makes it")
+    options, samples = requested(locals())
     engine = _octet.compile(model, options, samples, progress)
     if cache is not None:
         _octet.save_cache(engine, cache)

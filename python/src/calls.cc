@@ -12,27 +12,6 @@
 namespace octet::python {
 namespace {
 
-// A reference that any thread may let go.
-class Held {
- public:
-  explicit Held(nb::object object) : object_(std::move(object)) {}
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() {
-    const nb::gil_scoped_acquire lock;
-    object_.reset();
-  }
-
-  nb::handle get() const { return object_; }
-
- private:
-  nb::object object_;
-};
-
-std::shared_ptr<const Held> hold(nb::object object) {
-  return std::make_shared<const Held>(std::move(object));
-}
-
 bool report(nb::handle progress, const Progress& now) {
   const nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -51,6 +30,16 @@ std::vector<Tensor> tensors_of(nb::handle batch, const std::vector<TensorInfo>& 
 }
 
 }  // namespace
+
+Held::Held(nb::object object) : object_(std::move(object)) {}
+Held::~Held() {
+  const nb::gil_scoped_acquire lock;
+  object_.reset();
+}
+
+std::shared_ptr<const Held> hold(nb::object object) {
+  return std::make_shared<const Held>(std::move(object));
+}
 
 Monitor monitor_of(nb::object progress) {
   Monitor monitor;

@@ -28,6 +28,7 @@ NB_MODULE(_octet, module) {
   octet::python::add_observation(module);
   octet::python::add_compile(module);
   octet::python::add_compare(module);
+  octet::python::add_search(module);
   module.def("usable_processors", &octet::usable_processors,
              "On how many processors this process may run, by its affinity and control groups.");
   module.def("cpu_isa", &octet::cpu_isa,

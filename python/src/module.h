@@ -18,6 +18,7 @@ void add_engine(nb::module_& module);
 void add_context(nb::module_& module);
 void add_compare(nb::module_& module);
 void add_observation(nb::module_& module);
+void add_search(nb::module_& module);
 void add_clipping(nb::module_& module);
 
 // Names may be any bytes in a file: those that are no UTF-8 become surrogates, as in names of files.
