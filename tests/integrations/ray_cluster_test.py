@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""octet.ray on clusters of several nodes, of which some are lost, and actors that are killed: the bytes and the sums stay those of one machine."""
+"""octet.ray on clusters of several nodes, of which some are lost, and workers that are killed: bytes, sums and searches stay those of one machine."""
 
 import concurrent.futures
 import functools
@@ -50,6 +50,20 @@ class Prepare:
         node = ray.get_runtime_context().get_node_id()
         pathlib.Path(self.seen, f"{node}-{uuid.uuid4()}").touch()
         return batch
+
+
+class Loss:
+    """What the search's metric is: minus the greatest loss of a logit. Slow, and leaves files as Prepare does."""
+
+    def __init__(self, seen=None):
+        self.seen = seen
+
+    def __call__(self, got, truth, which):
+        assert len(got) == len(truth) == len(which)
+        if self.seen:
+            time.sleep(0.3)
+            pathlib.Path(self.seen, f"{ray.get_runtime_context().get_node_id()}-{uuid.uuid4()}").touch()
+        return -max(float(np.abs(a["logits"] - b["logits"]).max()) for a, b in zip(got, truth))
 
 
 def fails(batch):
@@ -162,6 +176,29 @@ class Nodes(unittest.TestCase):
             (BLOCKS // 2, self.kill("MapBatches(_Judge)")))
         self.assertEqual(acted, [True, True], "what was lost had done something of it")
         self.assertEqual(found, {"samples": ROWS, "loss": math.fsum(sums["loss"]), "even": int(sums["even"].sum())})
+
+    def test_search_outlives_nodes_and_tasks(self):
+        """The least that costs layers their INT8, so that trials follow each other; and one machine's search of the journal, and by itself."""
+        samples, seen = rays.images("test", 60)[0], octet.Observer(rays.MODEL).observe(rays.images("train", 200)[0])
+        plain = octet.search(rays.MODEL, samples, Loss(), calibration=seen, min_value=-1e9, effort=1, threads=1).found
+        least = max(trial["value"] for trial in plain["trials"] if trial["int8"]) / 2
+        journal, own = self.seen.with_suffix(".journal"), self.seen.with_suffix(".own")
+        asked = {"calibration": seen, "min_value": least, "effort": 3}
+        found, acted = self.meanwhile(
+            lambda: octet.ray.search(rays.MODEL, samples, Loss(str(self.seen)), journal=journal, workers=4, **asked),
+            (4, self.lose), (12, self.kill("ray::_measured")))
+        self.assertEqual(acted, [True, True], "what was lost had done something of it")
+        lines = journal.read_text()
+        alone = octet.search(rays.MODEL, samples, Loss(), journal=journal, **asked)
+        self.assertEqual(journal.read_text(), lines, "nothing was measured again")
+        self.assertEqual(alone.found, found.found)
+        self.assertEqual(alone.engine.to_bytes(), found.engine.to_bytes())
+        self.assertGreater(len(found.found["real_layers"]), 0)
+        # Where both have measured, they have measured the same; times apart.
+        octet.search(rays.MODEL, samples, Loss(), journal=own, **asked)
+        ours, theirs = (dict(line.rsplit(" ", 1) for line in text.splitlines()[1:] if "_us" not in line) for text in (lines, own.read_text()))
+        self.assertGreater(len(ours.keys() & theirs.keys()), 20)
+        self.assertEqual({key: ours[key] for key in ours.keys() & theirs.keys()}, {key: theirs[key] for key in ours.keys() & theirs.keys()})
 
     def test_processors_of_several_kinds(self):
         if octet.cpu_isa() == "none":

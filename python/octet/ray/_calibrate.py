@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 import pyarrow
 import ray
@@ -18,12 +18,9 @@ from .._data import wrong
 from .._error import Error
 from .._observe import Observer
 from ._rows import Columns, columns_of, runs_of
-from ._workers import pool, raise_told, told
-
-Model = Union[str, os.PathLike, bytes]
+from ._workers import Model, at_level, check_levels, own_model, pool, raise_told, told
 
 _FOLDED = 16  # observations that are added before they travel on: with w workers the caller adds 1 / 16 of theirs
-_LEVEL = "OCTET_CPU_ISA"
 
 
 def _table(observation: _octet.Observation, levels: set[str], error: str = "") -> pyarrow.Table:
@@ -67,26 +64,6 @@ class _Watcher:
         return runs_of(batch, columns_of(self._observer.inputs, list(batch), self._columns))
 
 
-def _own(model: Model, options: dict[str, Any]) -> Model:
-    """The model's bytes, which travel with the call; files of weights beside it are read where the actors are."""
-    if isinstance(model, bytes):
-        return model
-    path = pathlib.Path(os.fspath(model)).resolve()
-    options["weights_folder"] = options["weights_folder"] or str(path.parent)
-    return path.read_bytes()
-
-
-def _check_levels(levels: set[str], asked: str | None) -> None:
-    if levels == {asked} or (asked is None and len(levels) == 1):
-        return
-    if asked is not None:
-        raise wrong(f"cpu_isa {asked!r}: the workers computed on {', '.join(sorted(levels))}; choose a level that all of their processors have")
-    raise wrong(
-        f"the workers' processors are of several kinds ({', '.join(sorted(levels))}), whose f32 sums differ in the last bits: what they have seen "
-        "would depend on who saw what. Name the level that all of them have as cpu_isa"
-    )
-
-
 def observe(  # noqa: PLR0913: what the cluster, the model and the data may be told
     dataset: ray.data.Dataset,
     model: Model,
@@ -126,12 +103,9 @@ def observe(  # noqa: PLR0913: what the cluster, the model and the data may be t
     """
     options: dict[str, Any] = {"equalize": equalize, "input_shapes": dict(input_shapes or {}), "weights_folder": weights_folder, "threads": threads}
     Observer(model, **options)  # what is wrong with it is said here, before anything starts
-    actors = pool(workers, threads, ray_options)
-    if cpu_isa is not None:
-        environment = dict(actors.get("runtime_env") or {})
-        environment["env_vars"] = {**environment.get("env_vars", {}), _LEVEL: cpu_isa}
-        actors["runtime_env"] = environment
-    content = ray.put(_own(model, options))
+    actors = at_level(pool(workers, threads, ray_options), cpu_isa)
+    travelling, options["weights_folder"] = own_model(model, weights_folder)
+    content = ray.put(travelling)
     parts = dataset.map_batches(
         _Watcher, fn_constructor_args=(content, options, columns), batch_size=batch_size, batch_format="numpy", zero_copy_batch=True, **actors)
     # It asks for no CPU: actors may hold all that there are, and wait for their results to be taken.
@@ -145,36 +119,28 @@ def observe(  # noqa: PLR0913: what the cluster, the model and the data may be t
         levels |= its_levels
     if total.samples == 0:
         raise wrong("the dataset has no rows")
-    _check_levels(levels, cpu_isa)
+    check_levels(levels, cpu_isa)
     return total
 
 
-def calibrate(  # noqa: PLR0913: as observe()
-    dataset: ray.data.Dataset,
-    model: Model,
-    *,
-    columns: Columns | None = None,
-    equalize: bool = True,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    weights_folder: str | os.PathLike | None = None,
-    workers: int | None = None,
-    threads: int = 1,
-    batch_size: int | None = None,
-    cpu_isa: str | None = None,
-    ray_options: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> _octet.Engine:
+_OBSERVES = {name for name, one in inspect.signature(observe).parameters.items() if one.kind is one.KEYWORD_ONLY}
+_BOTH = {"equalize", "input_shapes", "weights_folder"}  # of the model, whoever reads it
+
+
+def calibrate(dataset: ray.data.Dataset, model: Model, **options: Any) -> _octet.Engine:
     """An INT8 engine, calibrated by all machines of a cluster: the bytes that `octet.compile()` makes of the same rows on one of them.
 
     Args:
-        dataset: As all that is named here in `observe()`.
-        options: More for `octet.compile()`: method, precision, cache, progress, ...
+        dataset: As of `observe()`.
+        model: Likewise.
+        options: Those of `observe()`, and more for `octet.compile()`: method, precision, cache, progress, ...
 
     Raises:
         Error: The model, an option or the data are wrong, or the actors' processors are of several kinds.
+        TypeError: An option is neither's.
         ray.exceptions.RayError: The cluster failed.
     """
-    seen = observe(
-        dataset, model, columns=columns, equalize=equalize, input_shapes=input_shapes, weights_folder=weights_folder, workers=workers,
-        threads=threads, batch_size=batch_size, cpu_isa=cpu_isa, ray_options=ray_options)
-    return compile(model, calibration=seen, equalize=equalize, input_shapes=input_shapes, weights_folder=weights_folder, **options)
+    observes = {name: value for name, value in options.items() if name in _OBSERVES}
+    compiles = {name: value for name, value in options.items() if name not in _OBSERVES or name in _BOTH}
+    inspect.signature(compile).bind(model, **compiles)
+    return compile(model, calibration=observe(dataset, model, **observes), **compiles)

@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Union
 
 import ray.data
 
 from .._data import wrong
 from .._error import Error
+
+Model = Union[str, os.PathLike, bytes]
+
+_LEVEL = "OCTET_CPU_ISA"
 
 
 def pool(workers: int | None, threads: int, ray_options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -22,6 +28,34 @@ def pool(workers: int | None, threads: int, ray_options: Mapping[str, Any] | Non
         raise wrong(f"threads {threads}: expected at least 1")
     strategy = ray.data.ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
     return {"compute": strategy, "num_cpus": threads, **(ray_options or {})}
+
+
+def at_level(options: dict[str, Any], cpu_isa: str | None) -> dict[str, Any]:
+    """Ray's options, with the level of kernels of all who get them; None: each its own."""
+    if cpu_isa is None:
+        return options
+    environment = dict(options.get("runtime_env") or {})
+    environment["env_vars"] = {**environment.get("env_vars", {}), _LEVEL: cpu_isa}
+    return {**options, "runtime_env": environment}
+
+
+def check_levels(levels: set[str], asked: str | None) -> None:
+    if levels == {asked} or (asked is None and len(levels) == 1):
+        return
+    if asked is not None:
+        raise wrong(f"cpu_isa {asked!r}: the workers computed on {', '.join(sorted(levels))}; choose a level that all of their processors have")
+    raise wrong(
+        f"the workers' processors are of several kinds ({', '.join(sorted(levels))}), whose f32 sums differ in the last bits: what they have seen "
+        "would depend on who saw what. Name the level that all of them have as cpu_isa"
+    )
+
+
+def own_model(model: Model, weights_folder: str | os.PathLike | None) -> tuple[bytes, str | os.PathLike | None]:
+    """The model's bytes, which travel with the call, and where the weights files beside it are read by whoever runs it."""
+    if isinstance(model, bytes):
+        return model, weights_folder
+    path = pathlib.Path(os.fspath(model)).resolve()
+    return path.read_bytes(), weights_folder or str(path.parent)
 
 
 # Ray passes on what an error said, and not the error: actors give those of Octet as results, and the caller raises them.
