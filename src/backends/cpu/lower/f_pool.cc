@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 MaxPool and AveragePool of images in nhwc: one output pixel at a time, all channels of it. Of few channels, whose pixels fill
+// f32 MaxPool and AveragePool of images in nhwc: the pixels of a row whose windows are whole at once, all channels of each. Of few channels, whose pixels fill
 // no register, planes one by one: neighbours along a row stand in for channels.
 #include <algorithm>
+#include <utility>
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
@@ -22,38 +23,42 @@ struct PoolStep {
   s64 planes = 1;                             // of an image, which are pooled one by one
   std::vector<s64> src_strides, dst_strides;  // image, channel, row, pixel
 
-  // `pixels` of a row whose windows are alike.
-  void pixel(const f32* src, f32* dst, s64 row, s64 column, s64 pixels = 1) const noexcept {
+  // Pixels [first, last) of a row, whose windows are as whole as the first one's.
+  void pixels(const f32* src, f32* dst, s64 row, TapRange range) const noexcept {
     const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
-    const TapRange rows = taps_inside(h, row), columns = taps_inside(w, column);
+    const TapRange rows = taps_inside(h, row), columns = taps_inside(w, range.first);
     const s64 top = row * h.stride - h.pad_begin + rows.first * h.dilation;
-    const s64 left = column * w.stride - w.pad_begin + columns.first * w.dilation;
-    const PoolArgs args{src + top * src_strides[2] + left * src_strides[3],
-                        dst + row * dst_strides[2] + column * dst_strides[3],
-                        geometry.channels / planes * pixels,
-                        rows.last - rows.first,
-                        columns.last - columns.first,
-                        h.dilation * src_strides[2],
-                        w.dilation * src_strides[3],
-                        static_cast<f32>(geometry.divisor(0, row, column))};
+    const s64 left = range.first * w.stride - w.pad_begin + columns.first * w.dilation;
+    const s64 count = range.last - range.first;
+    PoolArgs args{.src = src + top * src_strides[2] + left * src_strides[3],
+                  .dst = dst + row * dst_strides[2] + range.first * dst_strides[3],
+                  .pixels = count,
+                  .src_step = w.stride * src_strides[3],
+                  .dst_step = dst_strides[3],
+                  .channels = geometry.channels / planes,
+                  .rows = rows.last - rows.first,
+                  .columns = columns.last - columns.first,
+                  .row_stride = h.dilation * src_strides[2],
+                  .column_stride = w.dilation * src_strides[3],
+                  .divisor = static_cast<f32>(geometry.divisor(0, row, range.first))};
+    // Neighbours stand in for channels.
+    if (args.channels == 1 && args.src_step == 1 && args.dst_step == 1)
+      std::swap(args.pixels, args.channels);
     function(&args);
   }
 
-  // Columns whose windows are whole, where they and their pixels lie side by side; else none.
+  // Columns whose windows are whole.
   TapRange whole_columns() const noexcept {
     const WindowAxis& w = geometry.window.w();
-    const bool adjacent =
-        geometry.channels == planes && w.stride == 1 && src_strides[3] == 1 && dst_strides[3] == 1;
-    const s64 first = w.pad_begin, last = w.in + w.pad_begin - (w.kernel - 1) * w.dilation;
-    if (!adjacent || first < 0 || first >= last) return {0, 0};
-    return {std::min(first, w.out), std::clamp(last, std::min(first, w.out), w.out)};
+    const s64 left = std::clamp<s64>((w.pad_begin + w.stride - 1) / w.stride, 0, w.out);
+    const s64 end = w.in - w.extent() + w.pad_begin;
+    return {left, end < 0 ? left : std::clamp(end / w.stride + 1, left, w.out)};
   }
 
   void row_of(const f32* src, f32* dst, s64 row, TapRange whole) const noexcept {
-    for (s64 column = 0; column < whole.first; ++column) pixel(src, dst, row, column);
-    if (whole.first < whole.last) pixel(src, dst, row, whole.first, whole.last - whole.first);
-    for (s64 column = whole.last; column < geometry.window.w().out; ++column)
-      pixel(src, dst, row, column);
+    for (s64 x = 0; x < whole.first; ++x) pixels(src, dst, row, {x, x + 1});
+    if (whole.first < whole.last) pixels(src, dst, row, whole);
+    for (s64 x = whole.last; x < geometry.window.w().out; ++x) pixels(src, dst, row, {x, x + 1});
   }
 
   void operator()(const StepArgs& step) const noexcept {

@@ -274,16 +274,43 @@ TEST(ConvertLayout, EqualsIndexing) {
     const Tensor src = random_u8({2 * 40 * 5 * 20 * bytes}, 3);
     for (const Placement& from : {linear, dense, sliced}) {
       for (const Placement& to : {linear, dense, sliced}) {
-        Tensor dst(Dtype::u8, src.shape());
-        convert_layout({shape, static_cast<size_t>(bytes), from, to}, src.data(),
-                       dst.mutable_data(), threads);
-        for (s64 i = 0; i < shape.elements(); ++i) {
-          const s64 w = i % 19, h = i / 19 % 5, c = i / 95 % 37, n = i / (95 * 37);
-          ASSERT_EQ(
-              std::memcmp(dst.data() + at(to, n, c, h, w) * bytes,
-                          src.data() + at(from, n, c, h, w) * bytes, static_cast<size_t>(bytes)),
-              0)
-              << "element " << i << " of " << bytes << " bytes";
+        for (const Isa isa : {Isa::none, Isa::avx2, Isa::vnni}) {
+          if (!hardware_has(isa)) continue;
+          Tensor dst(Dtype::u8, src.shape());
+          convert_layout({shape, static_cast<size_t>(bytes), from, to, isa}, src.data(),
+                         dst.mutable_data(), threads);
+          for (s64 i = 0; i < shape.elements(); ++i) {
+            const s64 w = i % 19, h = i / 19 % 5, c = i / 95 % 37, n = i / (95 * 37);
+            ASSERT_EQ(
+                std::memcmp(dst.data() + at(to, n, c, h, w) * bytes,
+                            src.data() + at(from, n, c, h, w) * bytes, static_cast<size_t>(bytes)),
+                0)
+                << "element " << i << " of " << bytes << " bytes, " << isa_name(isa);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Every rest of a block, with what lies behind the matrix untouched.
+TEST(TransposeMatrix, BlocksOfWordsAndTheirRests) {
+  constexpr s64 kGap = 3;
+  for (const Isa isa : {Isa::none, Isa::avx2, Isa::vnni}) {
+    if (!hardware_has(isa)) continue;
+    for (const s64 rows : {1, 2, 4, 7, 8, 9, 15, 16, 17, 40}) {
+      for (const s64 columns : {1, 2, 4, 7, 8, 9, 15, 16, 17, 40}) {
+        const s64 from = columns + kGap, to = rows + kGap;
+        const Tensor src = random_f32({rows * from}, 5);
+        Tensor dst = random_f32({columns * to}, 6);
+        const Tensor before = dst.clone();
+        transpose_matrix({src.data(), from, dst.mutable_data(), to, rows, columns, isa}, 4);
+        for (s64 i = 0; i < columns * to; ++i) {
+          const s64 r = i % to, c = i / to;
+          const f32 expected = r < rows ? src.as<f32>()[static_cast<size_t>(r * from + c)]
+                                        : before.as<f32>()[static_cast<size_t>(i)];
+          ASSERT_EQ(dst.as<f32>()[static_cast<size_t>(i)], expected)
+              << rows << " x " << columns << ", " << isa_name(isa);
         }
       }
     }

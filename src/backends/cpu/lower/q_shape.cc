@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
@@ -63,8 +64,10 @@ Offer lower_q_transpose(const LowerRequest& request) {
     candidate.bind = copy_bytes(request.inputs[0]);
     return candidate;
   }
-  candidate.bind = [type = request.inputs[0], perm](const BindArgs&) -> RunStep {
-    auto step = std::make_shared<const Transposition>(type.shape, perm, dtype_bytes(type.dtype));
+  candidate.bind = [type = request.inputs[0], perm,
+                    isa = isa_of(request.target)](const BindArgs&) -> RunStep {
+    auto step =
+        std::make_shared<const Transposition>(type.shape, perm, dtype_bytes(type.dtype), isa);
     return
         [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], pool_of(args)); };
   };

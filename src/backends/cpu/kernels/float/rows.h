@@ -89,10 +89,13 @@ struct SoftmaxColumnsArgs {
   long columns;
 };
 
-// One output pixel of a pool: `rows` x `columns` taps from src on.
+// Output pixels of a pool in a row, each of `rows` x `columns` taps, the first pixel's from src on.
 struct PoolArgs {
   const float* src;
   float* dst;
+  long pixels;
+  long src_step;  // between the first taps of pixels
+  long dst_step;
   long channels;
   long rows;
   long columns;

@@ -227,32 +227,56 @@ inline void column_sum(const ColumnArgs* args) {
   }
 }
 
-template <V (*kStep)(V, V, V)>
-inline V pool_taps(const PoolArgs* args, long channel, V start) {
-  const int n = rest_of(args->channels, channel);
+// Of `n` channels from src on; kWhole: of a vector.
+template <V (*kStep)(V, V, V), bool kWhole>
+inline V pool_taps(const PoolArgs* args, const float* src, int n, V start) {
   V value = start;
   for (long row = 0; row < args->rows; ++row) {
-    const float* src = args->src + channel + row * args->row_stride;
-    for (long column = 0; column < args->columns; ++column, src += args->column_stride) {
-      value = kStep(value, v_load_n(src, n), start);
+    const float* tap = src + row * args->row_stride;
+    for (long column = 0; column < args->columns; ++column, tap += args->column_stride) {
+      value = kStep(value, kWhole ? v_load(tap) : v_load_n(tap, n), start);
     }
   }
   return value;
 }
 
-inline void max_pool(const PoolArgs* args) {
-  for (long c = 0; c < args->channels; c += kLanes) {
-    const V value = pool_taps<step_max_or_nan>(args, c, v_set(-__builtin_inff()));
-    v_store_n(args->dst + c, value, rest_of(args->channels, c));
+// `whole` makes a vector of what lies at a pixel's channels, `rest` the last few channels of it.
+template <class Whole, class Rest>
+inline void pool_pixels(const PoolArgs* args, const Whole& whole, const Rest& rest) {
+  const float* src = args->src;
+  float* dst = args->dst;
+  for (long p = 0; p < args->pixels; ++p, src += args->src_step, dst += args->dst_step) {
+    long c = 0;
+    for (; c + kLanes <= args->channels; c += kLanes) v_store(dst + c, whole(src + c));
+    const int n = static_cast<int>(args->channels - c);
+    if (n > 0) v_store_n(dst + c, rest(src + c, n), n);
   }
 }
 
+inline void max_pool(const PoolArgs* args) {
+  const V start = v_set(-__builtin_inff());
+  pool_pixels(
+      args,
+      [=](const float* src) { return pool_taps<step_max_or_nan, true>(args, src, kLanes, start); },
+      [=](const float* src, int n) {
+        return pool_taps<step_max_or_nan, false>(args, src, n, start);
+      });
+}
+
 inline void average_pool(const PoolArgs* args) {
-  const V divisor = v_set(args->divisor == 0.0f ? 1.0f : args->divisor);
-  for (long c = 0; c < args->channels; c += kLanes) {
-    const V sum = args->divisor == 0.0f ? v_set(0.0f) : pool_taps<step_sum>(args, c, v_set(0.0f));
-    v_store_n(args->dst + c, v_div(sum, divisor), rest_of(args->channels, c));
-  }
+  const V zero = v_set(0.0f);
+  if (args->divisor == 0.0f)
+    return pool_pixels(
+        args, [=](const float*) { return zero; }, [=](const float*, int) { return zero; });
+  const V divisor = v_set(args->divisor);
+  pool_pixels(
+      args,
+      [=](const float* src) {
+        return v_div(pool_taps<step_sum, true>(args, src, kLanes, zero), divisor);
+      },
+      [=](const float* src, int n) {
+        return v_div(pool_taps<step_sum, false>(args, src, n, zero), divisor);
+      });
 }
 
 }  // namespace

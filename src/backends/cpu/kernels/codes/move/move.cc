@@ -35,9 +35,11 @@ struct Job {
     const std::byte* from = src + bytes_of(at(convert.input, n, h, w), element);
     std::byte* to = dst + bytes_of(at(convert.output, n, h, w), element);
     if (from_planes && !to_planes) {
-      transpose_matrix({from, plane, to, convert.output.pixel_stride, channels, pixels}, element);
+      transpose_matrix(
+          {from, plane, to, convert.output.pixel_stride, channels, pixels, convert.isa}, element);
     } else if (!from_planes && to_planes) {
-      transpose_matrix({from, convert.input.pixel_stride, to, plane, pixels, channels}, element);
+      transpose_matrix({from, convert.input.pixel_stride, to, plane, pixels, channels, convert.isa},
+                       element);
     } else {
       copy_runs(from, to, pixels);
     }

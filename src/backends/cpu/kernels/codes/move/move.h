@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "arch/isa.h"
 #include "core/thread_pool.h"
 #include "octet/tensor.h"
 #include "plan/offer.h"
@@ -22,6 +23,7 @@ struct Matrix2d {
   s64 dst_stride;
   s64 rows;
   s64 columns;
+  Isa isa = {};  // whose registers may be used
 };
 void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept;
 
@@ -30,6 +32,7 @@ struct ConvertLayout {
   size_t element_bytes;
   Placement input;
   Placement output;
+  Isa isa = {};
 };
 // linear <-> nhwc of any placement, or nhwc -> nhwc.
 void convert_layout(const ConvertLayout& convert, const std::byte* src, std::byte* dst,
@@ -38,7 +41,7 @@ void convert_layout(const ConvertLayout& convert, const std::byte* src, std::byt
 // Output axis i is input axis perm[i]; dense row-major on both sides.
 class Transposition {
  public:
-  Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes);
+  Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes, Isa isa);
   void run(const std::byte* src, std::byte* dst, ThreadPool& pool) const noexcept;
 
  private:
@@ -51,6 +54,7 @@ class Transposition {
   Dim rows_{1, 1, 1};     // contiguous in dst; with columns_ of size 1, runs of contiguous elements
   Dim columns_{1, 1, 1};  // contiguous in src
   size_t bytes_;
+  Isa isa_;
   s64 items_ = 1;      // of the outer dimensions
   s64 pieces_ = 1;     // of rows_
   bool runs_ = false;  // rows_ is contiguous in both: copy

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix transposition in register blocks of 16 bytes, which every processor has, and tensors as stacks of matrices.
+// Matrix transposition in register blocks of 16 bytes, which every processor has (words in wider ones where there are: words.h), and tensors as
+// stacks of matrices.
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/kernels/codes/move/move.h"
+#include "backends/cpu/kernels/codes/move/words.h"
 
 namespace octet {
 namespace {
@@ -128,6 +130,18 @@ void transpose_pixels_of_3(const Matrix2d& m) {
   transpose_edge<u32>(m, p, m.rows, 0, 3);
 }
 
+void transpose_words(const Matrix2d& m) {
+  const WordMatrix words{static_cast<const u32*>(m.src),
+                         m.src_stride,
+                         static_cast<u32*>(m.dst),
+                         m.dst_stride,
+                         m.rows,
+                         m.columns};
+  if (m.isa.has(Isa::vnni)) return transpose_words_vnni(words);
+  if (m.isa.has(Isa::avx2)) return transpose_words_avx2(words);
+  transpose<u32, 4>(m, block4);
+}
+
 void transpose_any(const Matrix2d& m, size_t bytes) {
   const auto* src = static_cast<const std::byte*>(m.src);
   auto* dst = static_cast<std::byte*>(m.dst);
@@ -147,12 +161,13 @@ void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
     return transpose_rgb(matrix);
   if (element_bytes == 4 && matrix.columns == 3 && matrix.src_stride == 3)
     return transpose_pixels_of_3(matrix);
-  if (element_bytes == 4) return transpose<u32, 4>(matrix, block4);
+  if (element_bytes == 4) return transpose_words(matrix);
   transpose_any(matrix, element_bytes);
 }
 
-Transposition::Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes)
-    : bytes_(element_bytes) {
+Transposition::Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes,
+                             Isa isa)
+    : bytes_(element_bytes), isa_(isa) {
   std::vector<s64> strides(perm.size());
   s64 stride = 1;
   for (int d = input.rank(); d-- > 0; stride *= input[d]) strides[static_cast<size_t>(d)] = stride;
@@ -199,7 +214,8 @@ void Transposition::run_item(const std::byte* src, std::byte* dst, s64 item) con
     std::memcpy(dst, src, static_cast<size_t>(count) * bytes_);
     return;
   }
-  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, count, columns_.size}, bytes_);
+  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, count, columns_.size, isa_},
+                   bytes_);
 }
 
 void Transposition::run(const std::byte* src, std::byte* dst, ThreadPool& pool) const noexcept {
