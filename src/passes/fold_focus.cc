@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The "focus" of detectors: four Slices take each second row and column of an image, a Concat joins them as channels, and a
+// The "focus" of detectors, in codes or reals: four Slices take each second row and column of an image, a Concat joins them as channels, and a
 // convolution reads those. It is a convolution of the image itself, with twice the window and stride: the same sums. So is one of
 // SpaceToDepth's blocks of two by two, which quantizers make of such Slices, with a Gather that puts the channels in order.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -32,7 +33,7 @@ class Focus {
   void run() {
     const Uses uses(graph_);
     for (Node& node : graph_.nodes) {
-      if (is_op(node, "QConv")) fold(uses, node);
+      if (is_op(node, "QConv") || is_op(node, "Conv")) fold(uses, node);
     }
   }
 
@@ -97,10 +98,11 @@ class Focus {
     const std::vector<s64> ones{1, 1};
     const auto window = attributes_of<ConvAttributes>(conv);
     const Tensor* weights = graph_.constant_input(conv, kProductWeights);
-    return weights != nullptr && weights->dtype() == Dtype::s8 && weights->shape().rank() == 4 &&
-           window.group == 1 && window.strides.value_or(ones) == ones &&
-           window.dilations.value_or(ones) == ones && window.auto_pad == AutoPad::notset &&
-           (!window.pads || window.pads->size() == 4);
+    const bool known_type =
+        weights != nullptr && (weights->dtype() == Dtype::s8 || weights->dtype() == Dtype::f32);
+    return known_type && weights->shape().rank() == 4 && window.group == 1 &&
+           window.strides.value_or(ones) == ones && window.dilations.value_or(ones) == ones &&
+           window.auto_pad == AutoPad::notset && (!window.pads || window.pads->size() == 4);
   }
 
   void fold(const Uses& uses, Node& conv) {
@@ -201,16 +203,16 @@ class Focus {
   static Tensor wide_weights(const Tensor& weights, const std::vector<s64>& joined) {
     const Shape& s = weights.shape();
     const s64 channels = s[1] / 4, h = s[2], w = s[3];
-    Tensor wide(Dtype::s8, Shape{s[0], channels, 2 * h, 2 * w});
-    const auto from = weights.as<s8>();
-    const auto to = wide.mutable_as<s8>();
+    Tensor wide(weights.dtype(), Shape{s[0], channels, 2 * h, 2 * w});
+    const size_t bytes = dtype_bytes(weights.dtype());
     for (s64 i = 0; i < weights.elements(); ++i) {
       const s64 x = i % w, y = i / w % h, out = i / (w * h * s[1]);
       const s64 of_image = joined[static_cast<size_t>(i / (w * h) % s[1])];
       const s64 phase = of_image / channels;
       const s64 row = 2 * y + phase / 2, column = 2 * x + phase % 2;
       const s64 at = ((out * channels + of_image % channels) * 2 * h + row) * 2 * w + column;
-      to[static_cast<size_t>(at)] = from[static_cast<size_t>(i)];
+      std::memcpy(wide.mutable_data() + static_cast<size_t>(at) * bytes,
+                  weights.data() + static_cast<size_t>(i) * bytes, bytes);
     }
     return wide;
   }

@@ -64,7 +64,8 @@ inline V v_tanh(V x) {
 }
 
 inline V v_sigmoid(V x) {
-  const V e = v_exp(v_from_bits(i_or(v_bits(x), i_set(static_cast<int>(0x80000000u)))));  // -|x|
+  const V negative = v_from_bits(i_or(v_bits(x), i_set(static_cast<int>(0x80000000u))));  // -|x|
+  const V e = v_exp_inside(v_max(v_set(kExpMin), negative));
   const V numerator = v_select(v_lt(x, v_set(0.0f)), e, v_set(1.0f));
   return v_div(numerator, v_add(v_set(1.0f), e));
 }
