@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CUDA = ROOT / "src/backends/cuda"
@@ -37,8 +38,7 @@ def main():
     terms = [f"{family}_{term}" for family, term in TERM.findall(code_of((ARCH / "costs.def").read_text()))]
     problems += [f"src/backends/cuda/arch/costs.def: no estimate reads {term}" for term in terms if not re.search(rf"\b{term}\b", all_text)]
     problems += [f"src/backends/cuda/arch/costs.def: {term} is there twice" for term in sorted(set(terms)) if terms.count(term) > 1]
-    print("\n".join([*problems, f"{len(terms)} terms, {len(problems)} problems"]))
-    return 1 if problems or not terms else 0
+    return verdict(problems, f"{len(terms)} terms", terms)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of, functions
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The maps themselves, ONNX's files on both ways, and plugins, whose attributes their own declarations name.
@@ -43,8 +44,7 @@ def main():
         if found := counted(name, path.read_text()):
             problems.append(f"{name}: {found} attributes by name; a struct of src/ops/attributes/ or of the operator's own file has them as members (src/graph/attributes.h)")
     structs = sum(len(re.findall(r"^struct \w+Attributes\b", path.read_text(), re.M)) for path in ROOT.glob("src/ops/**/*") if path.suffix in (".h", ".cc"))
-    print("\n".join([*problems, f"{structs} structs, {len(problems)} problems"]))
-    return 1 if problems or not structs else 0
+    return verdict(problems, f"{structs} structs", structs)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("include", "src", "cli", "programs", "python", "tensorrt")
@@ -43,10 +44,7 @@ def main():
                 known.add(name)
             else:
                 problems.append(f"{name}:{number}: {found.group(0).strip()} starts or ends a process beside core/forked_child.h and core/spawned_child.h")
-    for problem in problems:
-        print(problem)
-    print(f"{files} files, {len(problems)} problems")
-    return 1 if problems or not known else 0
+    return verdict(problems, f"{files} files", known)
 
 
 if __name__ == "__main__":

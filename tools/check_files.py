@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "cli", "python/src", "tensorrt", "integrations/triton", "integrations/wire")
@@ -39,10 +40,7 @@ def main():
                 if found := STARTS.search(line):
                     problems.append(f"{relative}:{number}: {found.group(0).strip()} starts a thread past src/core: octet/threads.h or "
                                     "core/start_thread.h do it")
-    for problem in problems:
-        print(problem)
-    print(f"{files} files, {len(problems)} problems")
-    return 1 if problems or files < 300 else 0
+    return verdict(problems, f"{files} files", files >= 300)
 
 
 if __name__ == "__main__":

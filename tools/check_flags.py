@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -44,10 +45,7 @@ def main():
     problems += [f"{fields[field]}: the installed headers have no {field}" for field in sorted(set(fields) - known)]
     problems += [f"cli/advice.cc: no flag for {field} of {fields[field]}" for field in sorted(set(fields) - advised)]
     problems += [f"cli/advice.cc: no error names {field}" for field in sorted(advised - set(fields))]
-    for problem in problems:
-        print(problem)
-    print(f"{files} files, {len(fields)} fields, {len(problems)} problems")
-    return 1 if problems else 0
+    return verdict(problems, f"{files} files, {len(fields)} fields")
 
 
 sys.exit(main())

@@ -10,6 +10,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANK = {
@@ -147,10 +148,7 @@ def main():
     depends = declared()
     problems, count = include_problems(depends)
     problems += order_problems(depends) + api_problems() + product_problems() + user_problems() + tensorrt_problems()
-    for problem in problems:
-        print(problem)
-    print(f"{len(depends)} folders, {count} includes, {len(problems)} problems")
-    return 1 if problems or not count else 0
+    return verdict(problems, f"{len(depends)} folders, {count} includes", count)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include/octet"
@@ -43,10 +44,7 @@ def main():
                 if found := pattern.search(code):
                     problems.append(f"{path.relative_to(ROOT)}:{number}: {found.group(0).strip()} writes past cli/{THE_PLACE}: make the file a flag "
                                     "of Outputs and give it to write()")
-    for problem in problems:
-        print(problem)
-    print(f"{files} files, writers: {', '.join(sorted(names))}; {len(problems)} problems")
-    return 1 if problems or len(names) < 4 else 0
+    return verdict(problems, f"{files} files, writers: {', '.join(sorted(names))}", len(names) >= 4)
 
 
 if __name__ == "__main__":

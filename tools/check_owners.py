@@ -7,6 +7,7 @@ import sys
 
 from check_includes import INCLUDE, ROOT, declared, folder_of
 from cpp_functions import code_of
+from guard import verdict
 
 OWNERS = {
     "core": {"closest", "constraints", "device_memory", "error", "input", "limits", "line_log", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "threads", "work_limit"},
@@ -61,10 +62,7 @@ def main():
     headers = sorted(path.stem for path in (ROOT / "include/octet").glob("*.h"))
     problems, count = include_problems(declared())
     problems += [f"include/octet/{name}.h has no owner in tools/check_owners.py" for name in headers if not owner_of(name)]
-    for problem in problems:
-        print(problem)
-    print(f"{len(headers)} headers, {count} includes, {len(problems)} problems")
-    return 1 if problems or not count else 0
+    return verdict(problems, f"{len(headers)} headers, {count} includes", count)
 
 
 if __name__ == "__main__":

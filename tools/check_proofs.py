@@ -8,6 +8,7 @@ import datetime
 import subprocess
 import sys
 
+from guard import verdict
 from proofs import PROOFS, ROOT, due, read_record
 
 
@@ -22,10 +23,9 @@ def main():
     found = [due(proof, record, day) for proof in PROOFS]
     problems = [problem for problem, _ in found if problem]
     problems += [f"tests/proofs.json: there is no proof {name}" for name in record.keys() - {proof.name for proof in PROOFS}]
-    for line in [notice for _, notice in found if notice] + problems:
+    for line in [notice for _, notice in found if notice]:
         print(line)
-    print(f"{len(PROOFS)} proofs, {len(problems)} problems")
-    return 1 if problems else 0
+    return verdict(problems, f"{len(PROOFS)} proofs")
 
 
 if __name__ == "__main__":

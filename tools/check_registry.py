@@ -10,6 +10,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -110,10 +111,7 @@ def main():
         more, count = check_lowerings(def_file, operators)
         problems += more
         lowerings += count
-    for problem in problems:
-        print(problem)
-    print(f"{len(operators)} operators, {lowerings} lowerings, {len(problems)} problems")
-    return 1 if problems or not operators or not lowerings else 0
+    return verdict(problems, f"{len(operators)} operators, {lowerings} lowerings", operators and lowerings)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import code_of
+from guard import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEFINED = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)")
@@ -33,8 +34,7 @@ def main():
             found = wanted in tests or (tail.endswith("*") and any(t.startswith(wanted[:-1]) for t in tests))
             if not found:
                 problems.append(f"SECURITY.md:{number}: there is no test {wanted}")
-    print("\n".join(problems + [f"{count} tests named, {len(problems)} problems"]))
-    return 1 if problems else 0
+    return verdict(problems, f"{count} tests named")
 
 
 if __name__ == "__main__":

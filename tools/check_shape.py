@@ -8,6 +8,7 @@ import re
 import sys
 
 from cpp_functions import ROOT, compare, functions, read_exceptions, sources
+from guard import verdict
 
 BUDGETS = {"parameters": 5, "nesting": 3}
 CONTROL = {"if", "for", "while", "switch", "do", "try", "catch"}
@@ -146,10 +147,7 @@ def main():
         numbers = {key: number for key, number in found.items() if key[1] == kind}
         limits = {key: limit for key, limit in exceptions.items() if key[1] == kind}
         problems += compare(numbers, limits, kind)
-    for problem in problems:
-        print(problem)
-    print(f"{len(found) // len(BUDGETS)} functions, {len(problems)} problems")
-    return 1 if problems or not found else 0
+    return verdict(problems, f"{len(found) // len(BUDGETS)} functions", found)
 
 
 if __name__ == "__main__":

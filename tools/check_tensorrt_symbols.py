@@ -13,6 +13,8 @@ import pathlib
 import re
 import sys
 
+from guard import verdict
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "tensorrt/include"
 TESTS = ROOT / "tensorrt/tests"
@@ -170,10 +172,7 @@ def main():
     for owner, name in differing:
         if (owner, name) not in all_symbols and not (name == "*" and owner in owners):
             problems.append(f"tensorrt/tests: the headers have no {owner}::{name}, whose state is told")
-    for problem in problems:
-        print(problem)
-    print(f"{len(all_symbols)} symbols, {len(differing)} that differ, {len(problems)} problems")
-    return 1 if problems or not all_symbols else 0
+    return verdict(problems, f"{len(all_symbols)} symbols, {len(differing)} that differ", all_symbols)
 
 
 if __name__ == "__main__":
