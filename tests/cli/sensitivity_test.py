@@ -5,6 +5,7 @@ import unittest
 
 import harness
 from harness import DIGITS, digits, need, octet, scratch
+from rankings import kendall
 
 MODEL = DIGITS / "digits.onnx"
 FLAGS = ("--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json")
@@ -16,16 +17,6 @@ def ranked(*flags):
 
 def losses(result, how):
     return {tuple(layer["layers"]): layer[how] for layer in result["layers"]}
-
-
-def kendall(one, other):
-    """Of values by the same keys, which are all different."""
-    keys, agree, pairs = sorted(one), 0, 0
-    for i, a in enumerate(keys):
-        for b in keys[:i]:
-            pairs += 1
-            agree += 1 if (one[a] - one[b]) * (other[a] - other[b]) > 0 else -1
-    return agree / pairs
 
 
 class Ranking(unittest.TestCase):

@@ -7,19 +7,10 @@ import unittest
 import harness
 from harness import need, octet, scratch
 from models import MODELS, prepared_images
+from rankings import kendall
 
 SAMPLES = 40
 LEAST_TAU = 0.8
-
-
-def kendall(one, other):
-    """Of values by the same keys, which are all different."""
-    keys, agree, pairs = sorted(one), 0, 0
-    for i, a in enumerate(keys):
-        for b in keys[:i]:
-            pairs += 1
-            agree += 1 if (one[a] - one[b]) * (other[a] - other[b]) > 0 else -1
-    return agree / pairs
 
 
 class Loop:
