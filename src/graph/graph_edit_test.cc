@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr OpDef kAny{.name = "Any", .domain = "", .inputs = {}, .outputs = {}};
+constexpr OpDef kAny{.name = "Any", .inputs = {}, .outputs = {}};
 
 Node named(std::string name) {
   Node node;

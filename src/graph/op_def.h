@@ -149,6 +149,9 @@ struct QuantRule {
   int moved_input = 0;
 };
 
+// Codes move and the scale stays.
+inline constexpr QuantRule kMovesCodes{.kind = QuantKind::move_codes};
+
 struct Arity {
   int min = 1;
   int max = 1;  // -1: any number
@@ -158,13 +161,12 @@ struct OpTraits;  // graph/op_traits.h
 extern const OpTraits kPlainTraits;
 
 // Meaning, form and quantization. What others ask of some operators only is a trait: new knowledge goes there
-// (docs/adr/0014), and no tenth field here.
+// (docs/adr/0014), and no tenth field here. An operator says what differs from these defaults: of ai.onnx, one input, one output.
 struct OpDef {
-  std::string_view name;  // the canonical name, ONNX's where there is one
-  std::string_view
-      domain;  // "" for ai.onnx, "com.microsoft", or "octet" for operators that no ONNX file contains
-  Arity inputs;
-  Arity outputs;
+  std::string_view name;         // the canonical name, ONNX's where there is one
+  std::string_view domain = "";  // or "com.microsoft"; "octet": in no ONNX file
+  Arity inputs = {};
+  Arity outputs = {};
   void (*parse)(NodeParser&) = nullptr;  // null: the ONNX node is already canonical
   void (*infer)(Inference&) = nullptr;   // fills outputs or throws Error
   void (*eval)(const Eval&) = nullptr;   // the definition of correct: plain scalar code

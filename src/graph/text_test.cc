@@ -13,10 +13,8 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) { inference.same_as_input(0); }
-constinit const OpDef kOne{
-    .name = "One", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer};
-constinit const OpDef kMany{
-    .name = "Many", .domain = "", .inputs = {0, 8}, .outputs = {1, 2}, .infer = infer};
+constinit const OpDef kOne{.name = "One", .infer = infer};
+constinit const OpDef kMany{.name = "Many", .inputs = {0, 8}, .outputs = {1, 2}, .infer = infer};
 
 const OpDef* find(std::string_view name) {
   for (const OpDef* op : {&kOne, &kMany}) {

@@ -62,7 +62,6 @@ constexpr OpTraits kChainTraits{.macs = macs_of_parts};
 constexpr OpDef kChain{.name = "Chain",
                        .domain = "octet",
                        .inputs = {1, -1},
-                       .outputs = {1, 1},
                        .infer = infer_chain,
                        .eval = eval_chain,
                        .traits = &kChainTraits};

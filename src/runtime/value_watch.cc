@@ -40,7 +40,6 @@ constexpr OpTraits kTraits{.work = no_work};
 constexpr OpDef kWatchValue{.name = "WatchValue",
                             .domain = "octet",
                             .inputs = {1, 2},
-                            .outputs = {1, 1},
                             .infer = infer,
                             .eval = eval,
                             .traits = &kTraits};

@@ -22,11 +22,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kAbs{.name = "Abs",
-                                  .domain = "",
-                                  .inputs = {1, 1},
-                                  .outputs = {1, 1},
-                                  .parse = drop_consumed_inputs,
-                                  .infer = infer_numeric,
-                                  .eval = eval};
+extern constinit const OpDef kAbs{
+    .name = "Abs", .parse = drop_consumed_inputs, .infer = infer_numeric, .eval = eval};
 }  // namespace octet

@@ -38,9 +38,7 @@ constexpr OpTraits kTraits{.elementwise = true, .takes_activation = true};
 
 extern constinit const OpDef kAdd{
     .name = "Add",
-    .domain = "",
     .inputs = {2, 2},
-    .outputs = {1, 1},
     .parse = parse,
     .infer = infer,
     .eval = eval,

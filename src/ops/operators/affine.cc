@@ -17,6 +17,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kAffine{
-    .name = "Affine", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kAffine{.name = "Affine", .parse = parse};
 }  // namespace octet

@@ -70,10 +70,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kAffineGrid{.name = "AffineGrid",
-                                         .domain = "",
-                                         .inputs = {2, 2},
-                                         .outputs = {1, 1},
-                                         .infer = infer,
-                                         .eval = eval};
+extern constinit const OpDef kAffineGrid{
+    .name = "AffineGrid", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

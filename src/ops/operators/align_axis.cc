@@ -34,8 +34,7 @@ void infer(Inference& inference) {
 extern constinit const OpDef kAlignAxis{.name = "AlignAxis",
                                         .domain = "octet",
                                         .inputs = {2, 2},
-                                        .outputs = {1, 1},
                                         .infer = infer,
                                         .eval = eval_copy,
-                                        .quant = {.kind = QuantKind::move_codes}};
+                                        .quant = kMovesCodes};
 }  // namespace octet

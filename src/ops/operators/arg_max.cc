@@ -10,10 +10,5 @@ void eval(const Eval& eval) { eval_arg_extreme(eval, true); }
 
 }  // namespace
 
-extern constinit const OpDef kArgMax{.name = "ArgMax",
-                                     .domain = "",
-                                     .inputs = {1, 1},
-                                     .outputs = {1, 1},
-                                     .infer = infer_arg_extreme,
-                                     .eval = eval};
+extern constinit const OpDef kArgMax{.name = "ArgMax", .infer = infer_arg_extreme, .eval = eval};
 }  // namespace octet

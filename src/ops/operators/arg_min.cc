@@ -10,10 +10,5 @@ void eval(const Eval& eval) { eval_arg_extreme(eval, false); }
 
 }  // namespace
 
-extern constinit const OpDef kArgMin{.name = "ArgMin",
-                                     .domain = "",
-                                     .inputs = {1, 1},
-                                     .outputs = {1, 1},
-                                     .infer = infer_arg_extreme,
-                                     .eval = eval};
+extern constinit const OpDef kArgMin{.name = "ArgMin", .infer = infer_arg_extreme, .eval = eval};
 }  // namespace octet

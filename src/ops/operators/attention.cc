@@ -280,7 +280,6 @@ constexpr OpTraits kTraits{.work = work, .floats = kFloats};
 }  // namespace
 
 extern constinit const OpDef kAttention{.name = "Attention",
-                                        .domain = "",
                                         .inputs = {3, 7},
                                         .outputs = {1, 4},
                                         .infer = infer,

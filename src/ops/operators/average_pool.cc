@@ -49,9 +49,6 @@ constexpr OpTraits kTraits{.work = pool_work};
 
 extern constinit const OpDef kAveragePool{
     .name = "AveragePool",
-    .domain = "",
-    .inputs = {1, 1},
-    .outputs = {1, 1},
     .infer = infer,
     .eval = eval,
     .quant = {.kind = QuantKind::arithmetic, .quantize = quantize},

@@ -98,7 +98,6 @@ constexpr OpTraits kTraits{.verify = verify};
 }  // namespace
 
 extern constinit const OpDef kBatchNormalization{.name = "BatchNormalization",
-                                                 .domain = "",
                                                  .inputs = {5, 5},
                                                  .outputs = {1, 5},
                                                  .parse = parse,

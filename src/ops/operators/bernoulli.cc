@@ -27,11 +27,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kBernoulli{.name = "Bernoulli",
-                                        .domain = "",
-                                        .inputs = {1, 1},
-                                        .outputs = {1, 1},
-                                        .parse = parse_random,
-                                        .infer = infer,
-                                        .eval = eval};
+extern constinit const OpDef kBernoulli{
+    .name = "Bernoulli", .parse = parse_random, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -40,11 +40,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kBitCast{.name = "BitCast",
-                                      .domain = "",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
-                                      .parse = parse,
-                                      .infer = infer,
-                                      .eval = eval};
+extern constinit const OpDef kBitCast{
+    .name = "BitCast", .parse = parse, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -45,10 +45,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kBitShift{.name = "BitShift",
-                                       .domain = "",
-                                       .inputs = {2, 2},
-                                       .outputs = {1, 1},
-                                       .infer = infer,
-                                       .eval = eval};
+extern constinit const OpDef kBitShift{
+    .name = "BitShift", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -21,10 +21,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kBitwiseNot{.name = "BitwiseNot",
-                                         .domain = "",
-                                         .inputs = {1, 1},
-                                         .outputs = {1, 1},
-                                         .infer = infer,
-                                         .eval = eval};
+extern constinit const OpDef kBitwiseNot{.name = "BitwiseNot", .infer = infer, .eval = eval};
 }  // namespace octet

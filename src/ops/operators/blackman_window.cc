@@ -10,9 +10,6 @@ void eval(const Eval& eval) { eval_signal_window(eval, {0.42, 0.5, 0.08}); }
 }  // namespace
 
 extern constinit const OpDef kBlackmanWindow{.name = "BlackmanWindow",
-                                             .domain = "",
-                                             .inputs = {1, 1},
-                                             .outputs = {1, 1},
                                              .parse = parse_signal_window,
                                              .infer = infer_signal_window,
                                              .eval = eval};

@@ -56,10 +56,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCacheAppend{.name = "CacheAppend",
-                                          .domain = "octet",
-                                          .inputs = {3, 3},
-                                          .outputs = {1, 1},
-                                          .infer = infer,
-                                          .eval = eval};
+extern constinit const OpDef kCacheAppend{
+    .name = "CacheAppend", .domain = "octet", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -30,11 +30,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCast{.name = "Cast",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .parse = parse,
-                                   .infer = infer,
-                                   .eval = eval};
+extern constinit const OpDef kCast{.name = "Cast", .parse = parse, .infer = infer, .eval = eval};
 }  // namespace octet

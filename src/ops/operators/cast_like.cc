@@ -19,11 +19,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCastLike{.name = "CastLike",
-                                       .domain = "",
-                                       .inputs = {2, 2},
-                                       .outputs = {1, 1},
-                                       .parse = parse,
-                                       .infer = infer,
-                                       .eval = eval};
+extern constinit const OpDef kCastLike{
+    .name = "CastLike", .inputs = {2, 2}, .parse = parse, .infer = infer, .eval = eval};
 }  // namespace octet

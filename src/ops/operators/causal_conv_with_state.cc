@@ -104,7 +104,6 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kCausalConvWithState{.name = "CausalConvWithState",
-                                                  .domain = "",
                                                   .inputs = {2, 4},
                                                   .outputs = {1, 2},
                                                   .infer = infer,

@@ -4,12 +4,9 @@
 #include <cmath>
 
 #include "core/math.h"
-#include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/attributes/functions.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -17,11 +14,6 @@ namespace {
 f64 real(f64 x, const Node& node) {
   const f64 alpha = attribute_of<&AlphaAttributes::alpha>(node);
   return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha));
-}
-
-void infer(Inference& inference) {
-  real(0.0, inference.node);  // attributes of a wrong kind fail here
-  infer_elementwise_float(inference);
 }
 
 void eval(const Eval& eval) {
@@ -32,20 +24,10 @@ void eval(const Eval& eval) {
   });
 }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 constexpr FloatAttribute kFloats[] = {{"alpha", FloatDomain::nonzero}};
 constexpr OpTraits kTraits{.floats = kFloats};
 
 }  // namespace
 
-extern constinit const OpDef kCelu{.name = "Celu",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .parse = drop_consumed_inputs,
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .quant = {.kind = QuantKind::table, .quantize = quantize},
-                                   .traits = &kTraits};
+extern constinit const OpDef kCelu = float_function<real>("Celu", eval, &kTraits);
 }  // namespace octet

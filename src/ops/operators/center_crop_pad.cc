@@ -62,10 +62,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCenterCropPad{.name = "CenterCropPad",
-                                            .domain = "",
-                                            .inputs = {2, 2},
-                                            .outputs = {1, 1},
-                                            .infer = infer,
-                                            .eval = eval};
+extern constinit const OpDef kCenterCropPad{
+    .name = "CenterCropPad", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -108,9 +108,7 @@ constexpr OpTraits kTraits{.verify = verify, .floats = kFloats};
 }  // namespace
 
 extern constinit const OpDef kClip{.name = "Clip",
-                                   .domain = "",
                                    .inputs = {1, 3},
-                                   .outputs = {1, 1},
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,

@@ -108,10 +108,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCol2Im{.name = "Col2Im",
-                                     .domain = "",
-                                     .inputs = {3, 3},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval};
+extern constinit const OpDef kCol2Im{
+    .name = "Col2Im", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -73,10 +73,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCompress{.name = "Compress",
-                                       .domain = "",
-                                       .inputs = {2, 2},
-                                       .outputs = {1, 1},
-                                       .infer = infer,
-                                       .eval = eval};
+extern constinit const OpDef kCompress{
+    .name = "Compress", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -57,9 +57,7 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kConcat{.name = "Concat",
-                                     .domain = "",
                                      .inputs = {1, -1},
-                                     .outputs = {1, 1},
                                      .parse = parse,
                                      .infer = infer,
                                      .eval = eval,

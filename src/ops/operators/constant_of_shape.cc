@@ -45,10 +45,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kConstantOfShape{.name = "ConstantOfShape",
-                                              .domain = "",
-                                              .inputs = {1, 1},
-                                              .outputs = {1, 1},
-                                              .infer = infer,
-                                              .eval = eval};
+extern constinit const OpDef kConstantOfShape{
+    .name = "ConstantOfShape", .infer = infer, .eval = eval};
 }  // namespace octet

@@ -70,9 +70,7 @@ constexpr OpTraits kTraits{
 }  // namespace
 
 extern constinit const OpDef kConv{.name = "Conv",
-                                   .domain = "",
                                    .inputs = {2, 4},
-                                   .outputs = {1, 1},
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConvInteger: the s32 accumulators of a convolution of codes. Inputs x, w, zero point of x, zero points of w.
 #include "core/check.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/shared/conv.h"
@@ -31,16 +32,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64, s64 acc) { y[static_cast<size_t>(index)] = wrapped(acc); });
 }
 
-constexpr OpTraits kTraits{.macs = convolution_macs, .parse_again = true};
-
 }  // namespace
 
-extern constinit const OpDef kConvInteger{.name = "ConvInteger",
-                                          .domain = "",
-                                          .inputs = {2, 4},
-                                          .outputs = {1, 1},
-                                          .parse = parse,
-                                          .infer = infer,
-                                          .eval = eval,
-                                          .traits = &kTraits};
+extern constinit const OpDef kConvInteger = open_product<convolution_macs>(
+    {.name = "ConvInteger", .inputs = {2, 4}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

@@ -183,9 +183,7 @@ constexpr OpTraits kTraits{.macs = transposed_convolution_macs};
 }  // namespace
 
 extern constinit const OpDef kConvTranspose{.name = "ConvTranspose",
-                                            .domain = "",
                                             .inputs = {2, 3},
-                                            .outputs = {1, 1},
                                             .infer = infer,
                                             .eval = eval,
                                             .quant = {.kind = QuantKind::compute},

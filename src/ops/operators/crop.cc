@@ -43,6 +43,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kCrop{
-    .name = "Crop", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kCrop{.name = "Crop", .parse = parse};
 }  // namespace octet

@@ -11,10 +11,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kCumSum{.name = "CumSum",
-                                     .domain = "",
-                                     .inputs = {2, 2},
-                                     .outputs = {1, 1},
-                                     .infer = infer_cumulative,
-                                     .eval = eval};
+extern constinit const OpDef kCumSum{
+    .name = "CumSum", .inputs = {2, 2}, .infer = infer_cumulative, .eval = eval};
 }  // namespace octet

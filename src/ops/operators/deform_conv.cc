@@ -139,11 +139,6 @@ constexpr OpTraits kTraits{.macs = convolution_macs, .work = work};
 
 }  // namespace
 
-extern constinit const OpDef kDeformConv{.name = "DeformConv",
-                                         .domain = "",
-                                         .inputs = {3, 5},
-                                         .outputs = {1, 1},
-                                         .infer = infer,
-                                         .eval = eval,
-                                         .traits = &kTraits};
+extern constinit const OpDef kDeformConv{
+    .name = "DeformConv", .inputs = {3, 5}, .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -41,11 +41,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kDepthToSpace{.name = "DepthToSpace",
-                                           .domain = "",
-                                           .inputs = {1, 1},
-                                           .outputs = {1, 1},
-                                           .infer = infer,
-                                           .eval = eval,
-                                           .quant = {.kind = QuantKind::move_codes}};
+extern constinit const OpDef kDepthToSpace{
+    .name = "DepthToSpace", .infer = infer, .eval = eval, .quant = kMovesCodes};
 }  // namespace octet

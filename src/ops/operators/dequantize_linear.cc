@@ -76,9 +76,7 @@ constexpr OpTraits kTraits{.codes = CodeMeaning::dequantize};
 }  // namespace
 
 extern constinit const OpDef kDequantizeLinear{.name = "DequantizeLinear",
-                                               .domain = "",
                                                .inputs = {2, 3},
-                                               .outputs = {1, 1},
                                                .parse = parse,
                                                .infer = infer,
                                                .eval = eval,

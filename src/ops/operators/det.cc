@@ -70,11 +70,5 @@ constexpr OpTraits kTraits{.work = work};
 
 }  // namespace
 
-extern constinit const OpDef kDet{.name = "Det",
-                                  .domain = "",
-                                  .inputs = {1, 1},
-                                  .outputs = {1, 1},
-                                  .infer = infer,
-                                  .eval = eval,
-                                  .traits = &kTraits};
+extern constinit const OpDef kDet{.name = "Det", .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -137,9 +137,7 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kDFT{.name = "DFT",
-                                  .domain = "",
                                   .inputs = {1, 3},
-                                  .outputs = {1, 1},
                                   .parse = parse,
                                   .infer = infer,
                                   .eval = eval,

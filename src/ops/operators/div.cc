@@ -36,9 +36,7 @@ constexpr OpTraits kTraits{.elementwise = true};
 }  // namespace
 
 extern constinit const OpDef kDiv{.name = "Div",
-                                  .domain = "",
                                   .inputs = {2, 2},
-                                  .outputs = {1, 1},
                                   .parse = parse,
                                   .infer = infer_numeric_broadcast,
                                   .eval = eval,

@@ -103,7 +103,6 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kDropout{.name = "Dropout",
-                                      .domain = "",
                                       .inputs = {1, 3},
                                       .outputs = {1, 2},
                                       .parse = parse,

@@ -34,10 +34,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kDynamicQuantizeLinear{.name = "DynamicQuantizeLinear",
-                                                    .domain = "",
-                                                    .inputs = {1, 1},
-                                                    .outputs = {3, 3},
-                                                    .infer = infer,
-                                                    .eval = eval};
+extern constinit const OpDef kDynamicQuantizeLinear{
+    .name = "DynamicQuantizeLinear", .outputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -24,9 +24,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kDynamicQuantizeMatMul{.name = "DynamicQuantizeMatMul",
-                                                    .domain = "com.microsoft",
-                                                    .inputs = {3, 5},
-                                                    .outputs = {1, 1},
-                                                    .parse = parse};
+extern constinit const OpDef kDynamicQuantizeMatMul{
+    .name = "DynamicQuantizeMatMul", .domain = "com.microsoft", .inputs = {3, 5}, .parse = parse};
 }  // namespace octet

@@ -213,11 +213,6 @@ constexpr OpTraits kTraits{.work = work};
 
 }  // namespace
 
-extern constinit const OpDef kEinsum{.name = "Einsum",
-                                     .domain = "",
-                                     .inputs = {1, -1},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .traits = &kTraits};
+extern constinit const OpDef kEinsum{
+    .name = "Einsum", .inputs = {1, -1}, .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -49,11 +49,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kEyeLike{.name = "EyeLike",
-                                      .domain = "",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
-                                      .parse = parse,
-                                      .infer = infer,
-                                      .eval = eval};
+extern constinit const OpDef kEyeLike{
+    .name = "EyeLike", .parse = parse, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -16,9 +16,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFastGelu{.name = "FastGelu",
-                                       .domain = "com.microsoft",
-                                       .inputs = {1, 2},
-                                       .outputs = {1, 1},
-                                       .parse = parse};
+extern constinit const OpDef kFastGelu{
+    .name = "FastGelu", .domain = "com.microsoft", .inputs = {1, 2}, .parse = parse};
 }  // namespace octet

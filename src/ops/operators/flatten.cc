@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flatten(x) {axis=1}: a matrix whose rows are the dimensions before the axis.
 #include "graph/attributes.h"
-#include "graph/op_def.h"
-#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
-#include "ops/shared/strided.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -25,16 +23,7 @@ void infer(Inference& inference) {
   inference.output(input.dtype, Shape{rows.elements(), columns.elements()});
 }
 
-constexpr OpTraits kTraits{.permutes = true};
-
 }  // namespace
 
-extern constinit const OpDef kFlatten{.name = "Flatten",
-                                      .domain = "",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
-                                      .infer = infer,
-                                      .eval = eval_copy,
-                                      .quant = {.kind = QuantKind::move_codes},
-                                      .traits = &kTraits};
+extern constinit const OpDef kFlatten = reshaping("Flatten", {1, 1}, infer);
 }  // namespace octet

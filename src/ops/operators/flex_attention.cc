@@ -152,7 +152,6 @@ constexpr OpTraits kTraits{.work = work, .bodies = kBodies};
 extern constinit const OpDef kFlexAttention{.name = "FlexAttention",
                                             .domain = "ai.onnx.preview",
                                             .inputs = {3, -1},
-                                            .outputs = {1, 1},
                                             .parse = parse,
                                             .infer = infer,
                                             .eval = eval,

@@ -29,7 +29,6 @@ constexpr OpTraits kTraits{.floats = kFloats};
 extern constinit const OpDef kFusedConv{.name = "FusedConv",
                                         .domain = "com.microsoft",
                                         .inputs = {2, 4},
-                                        .outputs = {1, 1},
                                         .parse = parse,
                                         .traits = &kTraits};
 }  // namespace octet

@@ -22,9 +22,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFusedGemm{.name = "FusedGemm",
-                                        .domain = "com.microsoft",
-                                        .inputs = {2, 3},
-                                        .outputs = {1, 1},
-                                        .parse = parse};
+extern constinit const OpDef kFusedGemm{
+    .name = "FusedGemm", .domain = "com.microsoft", .inputs = {2, 3}, .parse = parse};
 }  // namespace octet

@@ -33,9 +33,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFusedMatMul{.name = "FusedMatMul",
-                                          .domain = "com.microsoft",
-                                          .inputs = {2, 2},
-                                          .outputs = {1, 1},
-                                          .parse = parse};
+extern constinit const OpDef kFusedMatMul{
+    .name = "FusedMatMul", .domain = "com.microsoft", .inputs = {2, 2}, .parse = parse};
 }  // namespace octet

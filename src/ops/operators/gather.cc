@@ -49,11 +49,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kGather{.name = "Gather",
-                                     .domain = "",
-                                     .inputs = {2, 2},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .quant = {.kind = QuantKind::move_codes}};
+extern constinit const OpDef kGather{
+    .name = "Gather", .inputs = {2, 2}, .infer = infer, .eval = eval, .quant = kMovesCodes};
 }  // namespace octet

@@ -64,7 +64,6 @@ extern constinit const OpDef kGatherChannels{
     .name = "GatherChannels",
     .domain = "octet",
     .inputs = {1, -1},
-    .outputs = {1, 1},
     .infer = infer,
     .eval = eval,
     .quant = {.kind = QuantKind::move_codes, .moved_input = -1}};

@@ -33,11 +33,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kGatherElements{.name = "GatherElements",
-                                             .domain = "",
-                                             .inputs = {2, 2},
-                                             .outputs = {1, 1},
-                                             .infer = infer,
-                                             .eval = eval,
-                                             .quant = {.kind = QuantKind::move_codes}};
+extern constinit const OpDef kGatherElements{
+    .name = "GatherElements", .inputs = {2, 2}, .infer = infer, .eval = eval, .quant = kMovesCodes};
 }  // namespace octet

@@ -3,22 +3,14 @@
 #include <cmath>
 
 #include "core/math.h"
-#include "graph/op_def.h"
 #include "ops/attributes/functions.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
 
 bool uses_tanh(const Node& node) {
   return attribute_of<&GeluAttributes::approximate>(node) == GeluForm::tanh;
-}
-
-void infer(Inference& inference) {
-  uses_tanh(inference.node);
-  infer_elementwise_float(inference);
 }
 
 f64 real(f64 x, const Node& node) {
@@ -37,16 +29,7 @@ void eval(const Eval& eval) {
   }
 }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 }  // namespace
 
-extern constinit const OpDef kGelu{.name = "Gelu",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .parse = drop_consumed_inputs,
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+extern constinit const OpDef kGelu = float_function<real>("Gelu", eval);
 }  // namespace octet

@@ -91,9 +91,7 @@ constexpr OpTraits kTraits{.macs = macs};
 }  // namespace
 
 extern constinit const OpDef kGemm{.name = "Gemm",
-                                   .domain = "",
                                    .inputs = {2, 3},
-                                   .outputs = {1, 1},
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,

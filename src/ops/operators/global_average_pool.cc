@@ -10,6 +10,5 @@ void parse(NodeParser& parser) { parse_global_pool(parser, "ReduceMean"); }
 
 }  // namespace
 
-extern constinit const OpDef kGlobalAveragePool{
-    .name = "GlobalAveragePool", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kGlobalAveragePool{.name = "GlobalAveragePool", .parse = parse};
 }  // namespace octet

@@ -10,6 +10,5 @@ void parse(NodeParser& parser) { parse_global_pool(parser, "ReduceMax"); }
 
 }  // namespace
 
-extern constinit const OpDef kGlobalMaxPool{
-    .name = "GlobalMaxPool", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kGlobalMaxPool{.name = "GlobalMaxPool", .parse = parse};
 }  // namespace octet

@@ -88,9 +88,7 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kGridSample{.name = "GridSample",
-                                         .domain = "",
                                          .inputs = {2, 2},
-                                         .outputs = {1, 1},
                                          .parse = parse,
                                          .infer = infer,
                                          .eval = eval,

@@ -54,10 +54,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kGroupNormalization{.name = "GroupNormalization",
-                                                 .domain = "",
-                                                 .inputs = {3, 3},
-                                                 .outputs = {1, 1},
-                                                 .infer = infer,
-                                                 .eval = eval};
+extern constinit const OpDef kGroupNormalization{
+    .name = "GroupNormalization", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "ops/attributes/recurrent.h"
-#include "ops/quantized/quantize_recurrent.h"
+#include "ops/quantized/recurrent_forms.h"
 #include "ops/shared/recurrent.h"
-#include "ops/shared/work.h"
 
 namespace octet {
 
@@ -58,19 +57,8 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), linear ? gru_linear_cell : gru_cell);
 }
 
-constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
-constexpr OpTraits kTraits{
-    .macs = recurrence_macs, .floats = kFloats, .recurrence_of_codes = &kQGRU};
-
 }  // namespace
 
-extern constinit const OpDef kGRU{
-    .name = "GRU",
-    .domain = "",
-    .inputs = {3, 6},
-    .outputs = {0, 2},
-    .infer = infer,
-    .eval = eval,
-    .quant = {.kind = QuantKind::compute, .quantize = quantize_recurrent},
-    .traits = &kTraits};
+extern constinit const OpDef kGRU = recurrent_layer<&kQGRU>(
+    {.name = "GRU", .inputs = {3, 6}, .outputs = {0, 2}, .infer = infer, .eval = eval});
 }  // namespace octet

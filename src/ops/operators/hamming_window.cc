@@ -10,9 +10,6 @@ void eval(const Eval& eval) { eval_signal_window(eval, {25.0 / 46.0, 21.0 / 46.0
 }  // namespace
 
 extern constinit const OpDef kHammingWindow{.name = "HammingWindow",
-                                            .domain = "",
-                                            .inputs = {1, 1},
-                                            .outputs = {1, 1},
                                             .parse = parse_signal_window,
                                             .infer = infer_signal_window,
                                             .eval = eval};

@@ -9,11 +9,6 @@ void eval(const Eval& eval) { eval_signal_window(eval, {0.5, 0.5, 0.0}); }
 
 }  // namespace
 
-extern constinit const OpDef kHannWindow{.name = "HannWindow",
-                                         .domain = "",
-                                         .inputs = {1, 1},
-                                         .outputs = {1, 1},
-                                         .parse = parse_signal_window,
-                                         .infer = infer_signal_window,
-                                         .eval = eval};
+extern constinit const OpDef kHannWindow{
+    .name = "HannWindow", .parse = parse_signal_window, .infer = infer_signal_window, .eval = eval};
 }  // namespace octet

@@ -63,16 +63,8 @@ void eval(const Eval& eval) {
 
 constexpr std::string_view kBodies[] = {"else_branch", "then_branch"};
 
-constexpr OpTraits kTraits{.bodies = kBodies};
-
 }  // namespace
 
-extern constinit const OpDef kIf{.name = "If",
-                                 .domain = "",
-                                 .inputs = {1, -1},
-                                 .outputs = {1, -1},
-                                 .parse = parse,
-                                 .infer = infer,
-                                 .eval = eval,
-                                 .traits = &kTraits};
+extern constinit const OpDef kIf = runs_bodies<kBodies>(
+    {.name = "If", .inputs = {1, -1}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

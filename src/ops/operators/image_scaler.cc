@@ -23,6 +23,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kImageScaler{
-    .name = "ImageScaler", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kImageScaler{.name = "ImageScaler", .parse = parse};
 }  // namespace octet

@@ -71,9 +71,7 @@ constexpr OpTraits kTraits{.rows_as_codes = &kQInstanceNormalization};
 
 extern constinit const OpDef kInstanceNormalization{
     .name = "InstanceNormalization",
-    .domain = "",
     .inputs = {3, 3},
-    .outputs = {1, 1},
     .parse = drop_consumed_inputs,
     .infer = infer,
     .eval = eval,

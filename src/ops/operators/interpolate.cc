@@ -50,7 +50,6 @@ extern constinit const OpDef kInterpolate{
     .name = "Interpolate",
     .domain = "octet",
     .inputs = {1, 4},
-    .outputs = {1, 1},
     .infer = infer,
     .eval = eval,
     .quant = {.kind = QuantKind::arithmetic, .quantize = quantize},

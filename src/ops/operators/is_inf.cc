@@ -31,10 +31,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kIsInf{.name = "IsInf",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kIsInf{.name = "IsInf", .infer = infer, .eval = eval};
 }  // namespace octet

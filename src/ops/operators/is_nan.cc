@@ -22,10 +22,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kIsNaN{.name = "IsNaN",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kIsNaN{.name = "IsNaN", .infer = infer, .eval = eval};
 }  // namespace octet

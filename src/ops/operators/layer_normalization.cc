@@ -90,7 +90,6 @@ constexpr OpTraits kTraits{.rows_as_codes = &kQLayerNormalization};
 }  // namespace
 
 extern constinit const OpDef kLayerNormalization{.name = "LayerNormalization",
-                                                 .domain = "",
                                                  .inputs = {2, 3},
                                                  .outputs = {1, 3},
                                                  .infer = infer,

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x, or alpha * x below zero.
-#include "graph/op_def.h"
 #include "ops/attributes/functions.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -14,26 +11,12 @@ f64 real(f64 x, const Node& node) {
   return x < 0.0 ? alpha * x : x;
 }
 
-void infer(Inference& inference) {
-  real(0.0, inference.node);  // attributes of a wrong kind fail here
-  infer_elementwise_float(inference);
-}
-
 void eval(const Eval& eval) {
   const f32 alpha = attribute_of<&LeakyReluAttributes::alpha>(eval.node);
   eval_elementwise(eval, [&](f32 x) { return x < 0.0f ? x * alpha : x; });
 }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 }  // namespace
 
-extern constinit const OpDef kLeakyRelu{.name = "LeakyRelu",
-                                        .domain = "",
-                                        .inputs = {1, 1},
-                                        .outputs = {1, 1},
-                                        .parse = drop_consumed_inputs,
-                                        .infer = infer,
-                                        .eval = eval,
-                                        .quant = {.kind = QuantKind::table, .quantize = quantize}};
+extern constinit const OpDef kLeakyRelu = float_function<real>("LeakyRelu", eval);
 }  // namespace octet

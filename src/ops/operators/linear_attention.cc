@@ -191,7 +191,6 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kLinearAttention{.name = "LinearAttention",
-                                              .domain = "",
                                               .inputs = {3, 6},
                                               .outputs = {1, 2},
                                               .infer = infer,

@@ -17,11 +17,6 @@ void eval(const Eval& eval) { eval_rows(eval, log_softmax_row); }
 
 }  // namespace
 
-extern constinit const OpDef kLogSoftmax{.name = "LogSoftmax",
-                                         .domain = "",
-                                         .inputs = {1, 1},
-                                         .outputs = {1, 1},
-                                         .parse = parse_softmax,
-                                         .infer = infer_softmax,
-                                         .eval = eval};
+extern constinit const OpDef kLogSoftmax{
+    .name = "LogSoftmax", .parse = parse_softmax, .infer = infer_softmax, .eval = eval};
 }  // namespace octet

@@ -203,16 +203,8 @@ void eval(const Eval& eval) { Trips(eval).run(); }
 
 constexpr std::string_view kBodies[] = {"body"};
 
-constexpr OpTraits kTraits{.bodies = kBodies};
-
 }  // namespace
 
-extern constinit const OpDef kLoop{.name = "Loop",
-                                   .domain = "",
-                                   .inputs = {2, -1},
-                                   .outputs = {1, -1},
-                                   .parse = parse,
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kLoop = runs_bodies<kBodies>(
+    {.name = "Loop", .inputs = {2, -1}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

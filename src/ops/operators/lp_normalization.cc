@@ -42,10 +42,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kLpNormalization{.name = "LpNormalization",
-                                              .domain = "",
-                                              .inputs = {1, 1},
-                                              .outputs = {1, 1},
-                                              .infer = infer,
-                                              .eval = eval};
+extern constinit const OpDef kLpNormalization{
+    .name = "LpNormalization", .infer = infer, .eval = eval};
 }  // namespace octet

@@ -68,11 +68,6 @@ constexpr OpTraits kTraits{.work = pool_work};
 
 }  // namespace
 
-extern constinit const OpDef kLpPool{.name = "LpPool",
-                                     .domain = "",
-                                     .inputs = {1, 1},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .traits = &kTraits};
+extern constinit const OpDef kLpPool{
+    .name = "LpPool", .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

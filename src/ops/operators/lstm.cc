@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "ops/attributes/recurrent.h"
-#include "ops/quantized/quantize_recurrent.h"
+#include "ops/quantized/recurrent_forms.h"
 #include "ops/shared/recurrent.h"
-#include "ops/shared/work.h"
 
 namespace octet {
 
@@ -44,21 +43,6 @@ void eval(const Eval& eval) {
 
 void lstm_cell(const CellStep& step) { cell<false>(step); }
 
-namespace {
-
-constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
-constexpr OpTraits kTraits{
-    .macs = recurrence_macs, .floats = kFloats, .recurrence_of_codes = &kQLSTM};
-
-}  // namespace
-
-extern constinit const OpDef kLSTM{
-    .name = "LSTM",
-    .domain = "",
-    .inputs = {3, 8},
-    .outputs = {0, 3},
-    .infer = infer,
-    .eval = eval,
-    .quant = {.kind = QuantKind::compute, .quantize = quantize_recurrent},
-    .traits = &kTraits};
+extern constinit const OpDef kLSTM = recurrent_layer<&kQLSTM>(
+    {.name = "LSTM", .inputs = {3, 8}, .outputs = {0, 3}, .infer = infer, .eval = eval});
 }  // namespace octet

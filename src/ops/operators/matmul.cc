@@ -72,9 +72,7 @@ constexpr OpTraits kTraits{
 }  // namespace
 
 extern constinit const OpDef kMatMul{.name = "MatMul",
-                                     .domain = "",
                                      .inputs = {2, 4},
-                                     .outputs = {1, 1},
                                      .parse = parse,
                                      .infer = infer,
                                      .eval = eval,

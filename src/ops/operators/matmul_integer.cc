@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MatMulInteger: the s32 accumulators of a product of codes. Inputs a, b, zero points of a (rows) and of b (columns).
 #include "core/check.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/shared/matmul.h"
@@ -28,16 +29,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64, s64 acc) { y[static_cast<size_t>(index)] = wrapped(acc); });
 }
 
-constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};
-
 }  // namespace
 
-extern constinit const OpDef kMatMulInteger{.name = "MatMulInteger",
-                                            .domain = "",
-                                            .inputs = {2, 4},
-                                            .outputs = {1, 1},
-                                            .parse = parse,
-                                            .infer = infer,
-                                            .eval = eval,
-                                            .traits = &kTraits};
+extern constinit const OpDef kMatMulInteger = open_product<matrix_product_macs>(
+    {.name = "MatMulInteger", .inputs = {2, 4}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

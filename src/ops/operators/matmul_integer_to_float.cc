@@ -20,9 +20,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMatMulIntegerToFloat{.name = "MatMulIntegerToFloat",
-                                                   .domain = "com.microsoft",
-                                                   .inputs = {4, 7},
-                                                   .outputs = {1, 1},
-                                                   .parse = parse};
+extern constinit const OpDef kMatMulIntegerToFloat{
+    .name = "MatMulIntegerToFloat", .domain = "com.microsoft", .inputs = {4, 7}, .parse = parse};
 }  // namespace octet

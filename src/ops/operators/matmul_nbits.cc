@@ -147,9 +147,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMatMulNBits{.name = "MatMulNBits",
-                                          .domain = "com.microsoft",
-                                          .inputs = {3, 6},
-                                          .outputs = {1, 1},
-                                          .parse = parse};
+extern constinit const OpDef kMatMulNBits{
+    .name = "MatMulNBits", .domain = "com.microsoft", .inputs = {3, 6}, .parse = parse};
 }  // namespace octet

@@ -73,11 +73,9 @@ constexpr OpTraits kTraits{.work = pool_work};
 }  // namespace
 
 extern constinit const OpDef kMaxPool{.name = "MaxPool",
-                                      .domain = "",
-                                      .inputs = {1, 1},
                                       .outputs = {1, 2},
                                       .infer = infer,
                                       .eval = eval,
-                                      .quant = {.kind = QuantKind::move_codes},
+                                      .quant = kMovesCodes,
                                       .traits = &kTraits};
 }  // namespace octet

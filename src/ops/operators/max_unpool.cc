@@ -81,10 +81,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kMaxUnpool{.name = "MaxUnpool",
-                                        .domain = "",
-                                        .inputs = {2, 3},
-                                        .outputs = {1, 1},
-                                        .infer = infer,
-                                        .eval = eval};
+extern constinit const OpDef kMaxUnpool{
+    .name = "MaxUnpool", .inputs = {2, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

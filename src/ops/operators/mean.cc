@@ -39,11 +39,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kMean{.name = "Mean",
-                                   .domain = "",
-                                   .inputs = {1, -1},
-                                   .outputs = {1, 1},
-                                   .parse = drop_consumed_inputs,
-                                   .infer = infer,
-                                   .eval = eval};
+extern constinit const OpDef kMean{
+    .name = "Mean", .inputs = {1, -1}, .parse = drop_consumed_inputs, .infer = infer, .eval = eval};
 }  // namespace octet

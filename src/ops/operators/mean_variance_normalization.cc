@@ -29,8 +29,5 @@ void parse(NodeParser& parser) {
 }  // namespace
 
 extern constinit const OpDef kMeanVarianceNormalization{.name = "MeanVarianceNormalization",
-                                                        .domain = "",
-                                                        .inputs = {1, 1},
-                                                        .outputs = {1, 1},
                                                         .parse = parse};
 }  // namespace octet

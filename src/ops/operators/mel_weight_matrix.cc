@@ -91,9 +91,7 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kMelWeightMatrix{.name = "MelWeightMatrix",
-                                              .domain = "",
                                               .inputs = {5, 5},
-                                              .outputs = {1, 1},
                                               .parse = parse_signal_window,
                                               .infer = infer,
                                               .eval = eval};

@@ -14,6 +14,5 @@ void parse(NodeParser& parser) { parse_as(parser, "DequantizeLinear", kOpset); }
 extern constinit const OpDef kMicrosoftDequantizeLinear{.name = "com.microsoft/DequantizeLinear",
                                                         .domain = "com.microsoft",
                                                         .inputs = {2, 3},
-                                                        .outputs = {1, 1},
                                                         .parse = parse};
 }  // namespace octet

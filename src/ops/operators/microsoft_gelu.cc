@@ -9,9 +9,6 @@ void parse(NodeParser& parser) { parser.become("Gelu"); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftGelu{.name = "com.microsoft/Gelu",
-                                            .domain = "com.microsoft",
-                                            .inputs = {1, 1},
-                                            .outputs = {1, 1},
-                                            .parse = parse};
+extern constinit const OpDef kMicrosoftGelu{
+    .name = "com.microsoft/Gelu", .domain = "com.microsoft", .parse = parse};
 }  // namespace octet

@@ -14,6 +14,5 @@ void parse(NodeParser& parser) { parse_as(parser, "QuantizeLinear", kOpset); }
 extern constinit const OpDef kMicrosoftQuantizeLinear{.name = "com.microsoft/QuantizeLinear",
                                                       .domain = "com.microsoft",
                                                       .inputs = {2, 3},
-                                                      .outputs = {1, 1},
                                                       .parse = parse};
 }  // namespace octet

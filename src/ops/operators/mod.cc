@@ -41,9 +41,7 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kMod{.name = "Mod",
-                                  .domain = "",
                                   .inputs = {2, 2},
-                                  .outputs = {1, 1},
                                   .parse = parse,
                                   .infer = infer_numeric_broadcast,
                                   .eval = eval};

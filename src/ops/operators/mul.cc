@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a * b with broadcasting.
-#include "graph/op_def.h"
-#include "graph/op_traits.h"
 #include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -23,18 +21,7 @@ QuantizeResult quantize_mul(const QuantizeRequest& request) {
   return result;
 }
 
-constexpr OpTraits kTraits{.elementwise = true};
-
 }  // namespace
 
-extern constinit const OpDef kMul{
-    .name = "Mul",
-    .domain = "",
-    .inputs = {2, 2},
-    .outputs = {1, 1},
-    .parse = parse_legacy_broadcast,
-    .infer = infer_numeric_broadcast,
-    .eval = eval,
-    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_mul},
-    .traits = &kTraits};
+extern constinit const OpDef kMul = arithmetic_pair("Mul", eval, quantize_mul);
 }  // namespace octet

@@ -28,12 +28,6 @@ constexpr OpTraits kTraits{.elementwise = true};
 
 }  // namespace
 
-extern constinit const OpDef kNeg{.name = "Neg",
-                                  .domain = "",
-                                  .inputs = {1, 1},
-                                  .outputs = {1, 1},
-                                  .parse = drop_consumed_inputs,
-                                  .infer = infer,
-                                  .eval = eval,
-                                  .traits = &kTraits};
+extern constinit const OpDef kNeg{
+    .name = "Neg", .parse = drop_consumed_inputs, .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -10,10 +10,6 @@ void eval(const Eval& eval) { eval_loss(eval, FloatInput(eval, 0).values()); }
 
 }  // namespace
 
-extern constinit const OpDef kNegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
-                                                        .domain = "",
-                                                        .inputs = {2, 3},
-                                                        .outputs = {1, 1},
-                                                        .infer = infer_loss,
-                                                        .eval = eval};
+extern constinit const OpDef kNegativeLogLikelihoodLoss{
+    .name = "NegativeLogLikelihoodLoss", .inputs = {2, 3}, .infer = infer_loss, .eval = eval};
 }  // namespace octet

@@ -138,9 +138,7 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
-                                                .domain = "",
                                                 .inputs = {2, 5},
-                                                .outputs = {1, 1},
                                                 .infer = infer,
                                                 .eval = eval,
                                                 .traits = &kTraits};

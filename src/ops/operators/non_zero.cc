@@ -47,10 +47,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kNonZero{.name = "NonZero",
-                                      .domain = "",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
-                                      .infer = infer,
-                                      .eval = eval};
+extern constinit const OpDef kNonZero{.name = "NonZero", .infer = infer, .eval = eval};
 }  // namespace octet

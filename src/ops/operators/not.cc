@@ -19,6 +19,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kNot{
-    .name = "Not", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer, .eval = eval};
+extern constinit const OpDef kNot{.name = "Not", .infer = infer, .eval = eval};
 }  // namespace octet

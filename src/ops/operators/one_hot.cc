@@ -85,10 +85,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kOneHot{.name = "OneHot",
-                                     .domain = "",
-                                     .inputs = {3, 3},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval};
+extern constinit const OpDef kOneHot{
+    .name = "OneHot", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -137,12 +137,10 @@ constexpr OpTraits kTraits{.floats = kFloats};
 }  // namespace
 
 extern constinit const OpDef kPad{.name = "Pad",
-                                  .domain = "",
                                   .inputs = {2, 4},
-                                  .outputs = {1, 1},
                                   .parse = parse,
                                   .infer = infer,
                                   .eval = eval,
-                                  .quant = {.kind = QuantKind::move_codes},
+                                  .quant = kMovesCodes,
                                   .traits = &kTraits};
 }  // namespace octet

@@ -86,9 +86,7 @@ constexpr OpTraits kTraits{.elementwise = true};
 }  // namespace
 
 extern constinit const OpDef kPow{.name = "Pow",
-                                  .domain = "",
                                   .inputs = {2, 2},
-                                  .outputs = {1, 1},
                                   .parse = parse_legacy_broadcast,
                                   .infer = infer,
                                   .eval = eval,

@@ -46,9 +46,7 @@ QuantizeResult quantize(const QuantizeRequest& request) {
 }  // namespace
 
 extern constinit const OpDef kPRelu{.name = "PRelu",
-                                    .domain = "",
                                     .inputs = {2, 2},
-                                    .outputs = {1, 1},
                                     .parse = parse,
                                     .infer = infer,
                                     .eval = eval,

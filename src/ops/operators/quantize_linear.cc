@@ -106,9 +106,7 @@ constexpr OpTraits kTraits{.codes = CodeMeaning::quantize};
 }  // namespace
 
 extern constinit const OpDef kQuantizeLinear{.name = "QuantizeLinear",
-                                             .domain = "",
                                              .inputs = {2, 3},
-                                             .outputs = {1, 1},
                                              .parse = parse,
                                              .infer = infer,
                                              .eval = eval,

@@ -13,9 +13,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQuickGelu{.name = "QuickGelu",
-                                        .domain = "com.microsoft",
-                                        .inputs = {1, 1},
-                                        .outputs = {1, 1},
-                                        .parse = parse};
+extern constinit const OpDef kQuickGelu{
+    .name = "QuickGelu", .domain = "com.microsoft", .parse = parse};
 }  // namespace octet

@@ -4,11 +4,6 @@
 
 namespace octet {
 
-extern constinit const OpDef kRandomNormal{.name = "RandomNormal",
-                                           .domain = "",
-                                           .inputs = {0, 0},
-                                           .outputs = {1, 1},
-                                           .parse = parse_random,
-                                           .infer = infer_random,
-                                           .eval = eval_random_normal};
+extern constinit const OpDef kRandomNormal =
+    random_numbers("RandomNormal", {0, 0}, infer_random, eval_random_normal);
 }  // namespace octet

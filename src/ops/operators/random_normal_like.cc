@@ -4,11 +4,6 @@
 
 namespace octet {
 
-extern constinit const OpDef kRandomNormalLike{.name = "RandomNormalLike",
-                                               .domain = "",
-                                               .inputs = {1, 1},
-                                               .outputs = {1, 1},
-                                               .parse = parse_random,
-                                               .infer = infer_random_like,
-                                               .eval = eval_random_normal};
+extern constinit const OpDef kRandomNormalLike =
+    random_numbers("RandomNormalLike", {1, 1}, infer_random_like, eval_random_normal);
 }  // namespace octet

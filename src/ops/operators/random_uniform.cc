@@ -4,11 +4,6 @@
 
 namespace octet {
 
-extern constinit const OpDef kRandomUniform{.name = "RandomUniform",
-                                            .domain = "",
-                                            .inputs = {0, 0},
-                                            .outputs = {1, 1},
-                                            .parse = parse_random,
-                                            .infer = infer_random,
-                                            .eval = eval_random_uniform};
+extern constinit const OpDef kRandomUniform =
+    random_numbers("RandomUniform", {0, 0}, infer_random, eval_random_uniform);
 }  // namespace octet

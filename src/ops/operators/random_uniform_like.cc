@@ -4,11 +4,6 @@
 
 namespace octet {
 
-extern constinit const OpDef kRandomUniformLike{.name = "RandomUniformLike",
-                                                .domain = "",
-                                                .inputs = {1, 1},
-                                                .outputs = {1, 1},
-                                                .parse = parse_random,
-                                                .infer = infer_random_like,
-                                                .eval = eval_random_uniform};
+extern constinit const OpDef kRandomUniformLike =
+    random_numbers("RandomUniformLike", {1, 1}, infer_random_like, eval_random_uniform);
 }  // namespace octet

@@ -80,10 +80,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kRange{.name = "Range",
-                                    .domain = "",
-                                    .inputs = {3, 3},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kRange{
+    .name = "Range", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -56,9 +56,7 @@ QuantizeResult quantize_mean(const QuantizeRequest& request) {
 
 extern constinit const OpDef kReduceMean{
     .name = "ReduceMean",
-    .domain = "",
     .inputs = {1, 2},
-    .outputs = {1, 1},
     .parse = parse_reduction,
     .infer = infer_reduction,
     .eval = eval,

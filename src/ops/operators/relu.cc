@@ -18,9 +18,6 @@ QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(
 }  // namespace
 
 extern constinit const OpDef kRelu{.name = "Relu",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
                                    .parse = drop_consumed_inputs,
                                    .infer = infer_numeric,
                                    .eval = eval,

@@ -4,12 +4,9 @@
 
 #include "core/checked.h"
 #include "graph/attributes.h"
-#include "graph/op_def.h"
-#include "graph/op_traits.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/open_dims.h"
-#include "ops/shared/strided.h"
 
 namespace octet {
 namespace {
@@ -78,17 +75,7 @@ void infer(Inference& inference) {
   inference.output(inference.inputs[0].dtype, output);
 }
 
-constexpr OpTraits kTraits{.permutes = true};
-
 }  // namespace
 
-extern constinit const OpDef kReshape{.name = "Reshape",
-                                      .domain = "",
-                                      .inputs = {2, 2},
-                                      .outputs = {1, 1},
-                                      .parse = parse,
-                                      .infer = infer,
-                                      .eval = eval_copy,
-                                      .quant = {.kind = QuantKind::move_codes},
-                                      .traits = &kTraits};
+extern constinit const OpDef kReshape = reshaping("Reshape", {2, 2}, infer, parse);
 }  // namespace octet

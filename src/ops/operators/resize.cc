@@ -130,9 +130,7 @@ constexpr OpTraits kTraits{.work = resize_work, .parse_again = true, .floats = k
 }  // namespace
 
 extern constinit const OpDef kResize{.name = "Resize",
-                                     .domain = "",
                                      .inputs = {1, 4},
-                                     .outputs = {1, 1},
                                      .parse = parse,
                                      .infer = infer,
                                      .eval = eval,

@@ -63,10 +63,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReverseSequence{.name = "ReverseSequence",
-                                              .domain = "",
-                                              .inputs = {2, 2},
-                                              .outputs = {1, 1},
-                                              .infer = infer,
-                                              .eval = eval};
+extern constinit const OpDef kReverseSequence{
+    .name = "ReverseSequence", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

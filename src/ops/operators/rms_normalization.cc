@@ -46,10 +46,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kRMSNormalization{.name = "RMSNormalization",
-                                               .domain = "",
-                                               .inputs = {2, 2},
-                                               .outputs = {1, 1},
-                                               .infer = infer,
-                                               .eval = eval};
+extern constinit const OpDef kRMSNormalization{
+    .name = "RMSNormalization", .inputs = {2, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

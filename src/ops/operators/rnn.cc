@@ -2,9 +2,8 @@
 // RNN: h = f(W x + R h + b).
 #include <algorithm>
 
-#include "ops/quantized/quantize_recurrent.h"
+#include "ops/quantized/recurrent_forms.h"
 #include "ops/shared/recurrent.h"
-#include "ops/shared/work.h"
 
 namespace octet {
 
@@ -24,19 +23,8 @@ const RecurrentKind& kind() { return recurrent_kind("RNN"); }
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) { eval_recurrent(eval, kind(), rnn_cell); }
 
-constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
-constexpr OpTraits kTraits{
-    .macs = recurrence_macs, .floats = kFloats, .recurrence_of_codes = &kQRNN};
-
 }  // namespace
 
-extern constinit const OpDef kRNN{
-    .name = "RNN",
-    .domain = "",
-    .inputs = {3, 6},
-    .outputs = {0, 2},
-    .infer = infer,
-    .eval = eval,
-    .quant = {.kind = QuantKind::compute, .quantize = quantize_recurrent},
-    .traits = &kTraits};
+extern constinit const OpDef kRNN = recurrent_layer<&kQRNN>(
+    {.name = "RNN", .inputs = {3, 6}, .outputs = {0, 2}, .infer = infer, .eval = eval});
 }  // namespace octet

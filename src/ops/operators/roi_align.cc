@@ -201,9 +201,7 @@ constexpr OpTraits kTraits{.work = work, .floats = kFloats};
 }  // namespace
 
 extern constinit const OpDef kRoiAlign{.name = "RoiAlign",
-                                       .domain = "",
                                        .inputs = {3, 3},
-                                       .outputs = {1, 1},
                                        .parse = parse,
                                        .infer = infer,
                                        .eval = eval,

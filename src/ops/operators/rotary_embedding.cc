@@ -110,10 +110,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kRotaryEmbedding{.name = "RotaryEmbedding",
-                                              .domain = "",
-                                              .inputs = {3, 4},
-                                              .outputs = {1, 1},
-                                              .infer = infer,
-                                              .eval = eval};
+extern constinit const OpDef kRotaryEmbedding{
+    .name = "RotaryEmbedding", .inputs = {3, 4}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -36,11 +36,6 @@ constexpr OpTraits kTraits{.elementwise = true};
 
 }  // namespace
 
-extern constinit const OpDef kRoundTo{.name = "RoundTo",
-                                      .domain = "octet",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
-                                      .infer = infer,
-                                      .eval = eval,
-                                      .traits = &kTraits};
+extern constinit const OpDef kRoundTo{
+    .name = "RoundTo", .domain = "octet", .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

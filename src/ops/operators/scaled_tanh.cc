@@ -18,6 +18,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kScaledTanh{
-    .name = "ScaledTanh", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kScaledTanh{.name = "ScaledTanh", .parse = parse};
 }  // namespace octet

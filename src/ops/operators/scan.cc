@@ -212,16 +212,8 @@ void eval(const Eval& eval) {
 
 constexpr std::string_view kBodies[] = {"body"};
 
-constexpr OpTraits kTraits{.bodies = kBodies};
-
 }  // namespace
 
-extern constinit const OpDef kScan{.name = "Scan",
-                                   .domain = "",
-                                   .inputs = {1, -1},
-                                   .outputs = {1, -1},
-                                   .parse = parse,
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kScan = runs_bodies<kBodies>(
+    {.name = "Scan", .inputs = {1, -1}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

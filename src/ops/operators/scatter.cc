@@ -10,6 +10,5 @@ void parse(NodeParser& parser) { parser.become("ScatterElements"); }
 
 }  // namespace
 
-extern constinit const OpDef kScatter{
-    .name = "Scatter", .domain = "", .inputs = {3, 3}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kScatter{.name = "Scatter", .inputs = {3, 3}, .parse = parse};
 }  // namespace octet

@@ -37,10 +37,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kScatterElements{.name = "ScatterElements",
-                                              .domain = "",
-                                              .inputs = {3, 3},
-                                              .outputs = {1, 1},
-                                              .infer = infer,
-                                              .eval = eval};
+extern constinit const OpDef kScatterElements{
+    .name = "ScatterElements", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -46,10 +46,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kScatterND{.name = "ScatterND",
-                                        .domain = "",
-                                        .inputs = {3, 3},
-                                        .outputs = {1, 1},
-                                        .infer = infer,
-                                        .eval = eval};
+extern constinit const OpDef kScatterND{
+    .name = "ScatterND", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -32,11 +32,6 @@ constexpr OpTraits kTraits{.reads_types_only = true};
 
 }  // namespace
 
-extern constinit const OpDef kShape{.name = "Shape",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval,
-                                    .traits = &kTraits};
+extern constinit const OpDef kShape{
+    .name = "Shape", .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -22,10 +22,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kShrink{.name = "Shrink",
-                                     .domain = "",
-                                     .inputs = {1, 1},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval};
+extern constinit const OpDef kShrink{.name = "Shrink", .infer = infer, .eval = eval};
 }  // namespace octet

@@ -22,10 +22,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kSign{.name = "Sign",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .infer = infer_numeric,
-                                   .eval = eval};
+extern constinit const OpDef kSign{.name = "Sign", .infer = infer_numeric, .eval = eval};
 }  // namespace octet

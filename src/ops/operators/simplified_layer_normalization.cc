@@ -14,9 +14,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kSimplifiedLayerNormalization{.name = "SimplifiedLayerNormalization",
-                                                           .domain = "",
-                                                           .inputs = {2, 2},
-                                                           .outputs = {1, 2},
-                                                           .parse = parse};
+extern constinit const OpDef kSimplifiedLayerNormalization{
+    .name = "SimplifiedLayerNormalization", .inputs = {2, 2}, .outputs = {1, 2}, .parse = parse};
 }  // namespace octet

@@ -14,11 +14,6 @@ constexpr OpTraits kTraits{.reads_types_only = true};
 
 }  // namespace
 
-extern constinit const OpDef kSize{.name = "Size",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kSize{
+    .name = "Size", .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

@@ -103,11 +103,9 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kSlice{.name = "Slice",
-                                    .domain = "",
                                     .inputs = {3, 5},
-                                    .outputs = {1, 1},
                                     .parse = parse,
                                     .infer = infer,
                                     .eval = eval,
-                                    .quant = {.kind = QuantKind::move_codes}};
+                                    .quant = kMovesCodes};
 }  // namespace octet

@@ -34,9 +34,6 @@ constexpr OpTraits kTraits{.rows_as_codes = &kQSoftmax};
 }  // namespace
 
 extern constinit const OpDef kSoftmax{.name = "Softmax",
-                                      .domain = "",
-                                      .inputs = {1, 1},
-                                      .outputs = {1, 1},
                                       .parse = parse_softmax,
                                       .infer = infer_softmax,
                                       .eval = eval,

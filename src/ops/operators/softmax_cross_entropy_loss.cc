@@ -46,7 +46,6 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kSoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
-                                                      .domain = "",
                                                       .inputs = {2, 3},
                                                       .outputs = {1, 2},
                                                       .infer = infer,

@@ -42,11 +42,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kSpaceToDepth{.name = "SpaceToDepth",
-                                           .domain = "",
-                                           .inputs = {1, 1},
-                                           .outputs = {1, 1},
-                                           .infer = infer,
-                                           .eval = eval,
-                                           .quant = {.kind = QuantKind::move_codes}};
+extern constinit const OpDef kSpaceToDepth{
+    .name = "SpaceToDepth", .infer = infer, .eval = eval, .quant = kMovesCodes};
 }  // namespace octet

@@ -88,11 +88,10 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kSplit{.name = "Split",
-                                    .domain = "",
                                     .inputs = {1, 2},
                                     .outputs = {1, -1},
                                     .parse = parse,
                                     .infer = infer,
                                     .eval = eval,
-                                    .quant = {.kind = QuantKind::move_codes}};
+                                    .quant = kMovesCodes};
 }  // namespace octet

@@ -113,11 +113,6 @@ constexpr OpTraits kTraits{.work = work};
 
 }  // namespace
 
-extern constinit const OpDef kSTFT{.name = "STFT",
-                                   .domain = "",
-                                   .inputs = {2, 4},
-                                   .outputs = {1, 1},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kSTFT{
+    .name = "STFT", .inputs = {2, 4}, .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

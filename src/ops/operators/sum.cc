@@ -19,6 +19,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kSum{
-    .name = "Sum", .domain = "", .inputs = {1, -1}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kSum{.name = "Sum", .inputs = {1, -1}, .parse = parse};
 }  // namespace octet

@@ -17,6 +17,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kSwiGLU{
-    .name = "SwiGLU", .domain = "", .inputs = {2, 2}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kSwiGLU{.name = "SwiGLU", .inputs = {2, 2}, .parse = parse};
 }  // namespace octet

@@ -3,11 +3,8 @@
 #include <cmath>
 
 #include "core/math.h"
-#include "graph/op_def.h"
 #include "ops/attributes/functions.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -17,26 +14,12 @@ f64 real(f64 x, const Node& node) {
   return x / (1.0 + std::exp(-alpha * x));
 }
 
-void infer(Inference& inference) {
-  real(0.0, inference.node);  // attributes of a wrong kind fail here
-  infer_elementwise_float(inference);
-}
-
 void eval(const Eval& eval) {
   const f32 alpha = attribute_of<&AlphaAttributes::alpha>(eval.node);
   eval_elementwise(eval, [&](f32 x) { return math_swish(x, alpha); });
 }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 }  // namespace
 
-extern constinit const OpDef kSwish{.name = "Swish",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .parse = drop_consumed_inputs,
-                                    .infer = infer,
-                                    .eval = eval,
-                                    .quant = {.kind = QuantKind::table, .quantize = quantize}};
+extern constinit const OpDef kSwish = float_function<real>("Swish", eval);
 }  // namespace octet

@@ -94,10 +94,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kTensorScatter{.name = "TensorScatter",
-                                            .domain = "",
-                                            .inputs = {2, 3},
-                                            .outputs = {1, 1},
-                                            .infer = infer,
-                                            .eval = eval};
+extern constinit const OpDef kTensorScatter{
+    .name = "TensorScatter", .inputs = {2, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -56,11 +56,9 @@ void eval(const Eval& eval) {
 }  // namespace
 
 extern constinit const OpDef kTile{.name = "Tile",
-                                   .domain = "",
                                    .inputs = {2, 2},
-                                   .outputs = {1, 1},
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,
-                                   .quant = {.kind = QuantKind::move_codes}};
+                                   .quant = kMovesCodes};
 }  // namespace octet

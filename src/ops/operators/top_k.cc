@@ -110,7 +110,6 @@ constexpr OpTraits kTraits{.work = work};
 }  // namespace
 
 extern constinit const OpDef kTopK{.name = "TopK",
-                                   .domain = "",
                                    .inputs = {2, 2},
                                    .outputs = {1, 2},
                                    .parse = parse,

@@ -32,12 +32,6 @@ constexpr OpTraits kTraits{.permutes = true};
 
 }  // namespace
 
-extern constinit const OpDef kTranspose{.name = "Transpose",
-                                        .domain = "",
-                                        .inputs = {1, 1},
-                                        .outputs = {1, 1},
-                                        .infer = infer,
-                                        .eval = eval,
-                                        .quant = {.kind = QuantKind::move_codes},
-                                        .traits = &kTraits};
+extern constinit const OpDef kTranspose{
+    .name = "Transpose", .infer = infer, .eval = eval, .quant = kMovesCodes, .traits = &kTraits};
 }  // namespace octet

@@ -56,10 +56,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kTrilu{.name = "Trilu",
-                                    .domain = "",
-                                    .inputs = {1, 2},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kTrilu{
+    .name = "Trilu", .inputs = {1, 2}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -158,11 +158,6 @@ constexpr OpTraits kTraits{.work = work};
 
 }  // namespace
 
-extern constinit const OpDef kUnique{.name = "Unique",
-                                     .domain = "",
-                                     .inputs = {1, 1},
-                                     .outputs = {1, 4},
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .traits = &kTraits};
+extern constinit const OpDef kUnique{
+    .name = "Unique", .outputs = {1, 4}, .infer = infer, .eval = eval, .traits = &kTraits};
 }  // namespace octet

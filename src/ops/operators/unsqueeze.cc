@@ -2,11 +2,9 @@
 // Unsqueeze(x, axes): inserts axes of size 1; the axes are those of the result.
 #include <algorithm>
 
-#include "graph/op_def.h"
-#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/forms.h"
 #include "ops/shared/node_parser.h"
-#include "ops/shared/strided.h"
 
 namespace octet {
 namespace {
@@ -32,17 +30,7 @@ void infer(Inference& inference) {
   inference.output(input.dtype, output);
 }
 
-constexpr OpTraits kTraits{.permutes = true};
-
 }  // namespace
 
-extern constinit const OpDef kUnsqueeze{.name = "Unsqueeze",
-                                        .domain = "",
-                                        .inputs = {2, 2},
-                                        .outputs = {1, 1},
-                                        .parse = parse,
-                                        .infer = infer,
-                                        .eval = eval_copy,
-                                        .quant = {.kind = QuantKind::move_codes},
-                                        .traits = &kTraits};
+extern constinit const OpDef kUnsqueeze = reshaping("Unsqueeze", {2, 2}, infer, parse);
 }  // namespace octet

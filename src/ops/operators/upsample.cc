@@ -30,6 +30,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kUpsample{
-    .name = "Upsample", .domain = "", .inputs = {1, 2}, .outputs = {1, 1}, .parse = parse};
+extern constinit const OpDef kUpsample{.name = "Upsample", .inputs = {1, 2}, .parse = parse};
 }  // namespace octet

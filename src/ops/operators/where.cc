@@ -39,10 +39,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kWhere{.name = "Where",
-                                    .domain = "",
-                                    .inputs = {3, 3},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kWhere{
+    .name = "Where", .inputs = {3, 3}, .infer = infer, .eval = eval};
 }  // namespace octet

@@ -4,11 +4,8 @@
 #include <vector>
 
 #include "core/check.h"
-#include "graph/op_traits.h"
 #include "ops/attributes/codes.h"
-#include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
-#include "ops/shared/strided.h"
+#include "ops/quantized/forms_of_codes.h"
 
 namespace octet {
 namespace {
@@ -23,42 +20,18 @@ std::vector<f32> multipliers_of(const Node& node) {
 }
 
 void infer(Inference& inference) {
-  const TensorType& a = inference.inputs[0];
-  const TensorType& b = inference.inputs[1];
-  if (!is_code(a.dtype) || !is_code(b.dtype)) {
-    fail(Error::Code::invalid_model, "inputs {} and {}, expected u8 or s8", to_string(a),
-         to_string(b));
-  }
   multipliers_of(inference.node);
-  infer_code_output(inference, broadcast_shapes(a.shape, b.shape));
+  infer_code_pairs(inference);
 }
 
 void eval(const Eval& eval) {
-  const Epilogue epilogue = epilogue_of(eval.node);
   const std::vector<f32> r = multipliers_of(eval.node);
-  const Shape shapes[] = {eval.inputs[0].shape, eval.inputs[1].shape};
-  const BroadcastRows rows(eval.outputs[0].shape, shapes);
-  rows.for_each([&](s64 at, const BroadcastRows::Offsets& offsets) {
-    for (s64 i = 0; i < rows.length(); ++i) {
-      const size_t ia = static_cast<size_t>(offsets[0] + i * rows.step(0));
-      const size_t ib = static_cast<size_t>(offsets[1] + i * rows.step(1));
-      const s32 a = code_at(eval.inputs[0], ia) - epilogue.zero_point(0);
-      const s32 b = code_at(eval.inputs[1], ib) - epilogue.zero_point(1);
-      const f32 t = std::fmaf(static_cast<f32>(a), r[0], static_cast<f32>(b) * r[1]);
-      store_code(eval.outputs[0], static_cast<size_t>(at + i), to_code(epilogue, t));
-    }
+  eval_code_pairs(eval, [&](s32 a, s32 b) {
+    return std::fmaf(static_cast<f32>(a), r[0], static_cast<f32>(b) * r[1]);
   });
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
-
 }  // namespace
 
-extern constinit const OpDef kQAdd{.name = "QAdd",
-                                   .domain = "octet",
-                                   .inputs = {2, 2},
-                                   .outputs = {1, 1},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kQAdd = on_codes("QAdd", {2, 2}, infer, eval);
 }  // namespace octet

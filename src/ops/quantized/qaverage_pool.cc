@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QAveragePool: s32 sum of x - zp_x, one multiply that depends on the number of elements in the window.
-#include "core/check.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/mean_scales.h"
-#include "ops/quantized/zero_points.h"
 #include "ops/shared/pool.h"
 #include "ops/shared/work.h"
 
@@ -11,10 +10,7 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) {
-  const TensorType& x = inference.inputs[0];
-  if (!is_code(x.dtype)) {
-    fail(Error::Code::invalid_model, "input is {}, expected u8 or s8", to_string(x));
-  }
+  const TensorType& x = input_of_codes(inference);
   mean_scales(inference.node);
   infer_code_output(inference, pool_geometry(inference.node, x.shape).output_shape());
 }
@@ -43,11 +39,6 @@ constexpr OpTraits kTraits{
 
 }  // namespace
 
-extern constinit const OpDef kQAveragePool{.name = "QAveragePool",
-                                           .domain = "octet",
-                                           .inputs = {1, 1},
-                                           .outputs = {1, 1},
-                                           .infer = infer,
-                                           .eval = eval,
-                                           .traits = &kTraits};
+extern constinit const OpDef kQAveragePool =
+    on_codes("QAveragePool", {1, 1}, infer, eval, &kTraits);
 }  // namespace octet

@@ -2,7 +2,7 @@
 // QConv: docs/numerics.md sections 3 and 4. Weights are s8, or a sum of two s8 as s16 where it is depthwise. Inputs x, w, bias, multiplier, residual, table, addend.
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/conv_patch.h"
 #include "ops/shared/work.h"
@@ -40,11 +40,5 @@ constexpr OpTraits kTraits{.macs = convolution_macs,
 
 }  // namespace
 
-extern constinit const OpDef kQConv{.name = "QConv",
-                                    .domain = "octet",
-                                    .inputs = {2, 7},
-                                    .outputs = {1, 1},
-                                    .infer = infer,
-                                    .eval = eval,
-                                    .traits = &kTraits};
+extern constinit const OpDef kQConv = on_codes("QConv", {2, 7}, infer, eval, &kTraits);
 }  // namespace octet

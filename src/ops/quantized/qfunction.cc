@@ -11,7 +11,7 @@
 #include "core/rounding.h"
 #include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -65,11 +65,5 @@ constexpr OpTraits kTraits{.codes = CodeMeaning::attributes,
 
 }  // namespace
 
-extern constinit const OpDef kQFunction{.name = "QFunction",
-                                        .domain = "octet",
-                                        .inputs = {1, 1},
-                                        .outputs = {1, 1},
-                                        .infer = infer,
-                                        .eval = eval,
-                                        .traits = &kTraits};
+extern constinit const OpDef kQFunction = on_codes("QFunction", {1, 1}, infer, eval, &kTraits);
 }  // namespace octet

@@ -57,9 +57,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQGemm{.name = "QGemm",
-                                    .domain = "com.microsoft",
-                                    .inputs = {6, 9},
-                                    .outputs = {1, 1},
-                                    .parse = parse};
+extern constinit const OpDef kQGemm{
+    .name = "QGemm", .domain = "com.microsoft", .inputs = {6, 9}, .parse = parse};
 }  // namespace octet

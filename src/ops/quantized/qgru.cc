@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QGRU: GRU whose products are of codes (docs/numerics.md section 5). What the reset gate leaves of the state is rounded, too, where it is multiplied.
-#include "graph/op_traits.h"
 #include "ops/attributes/recurrent.h"
-#include "ops/quantized/quantize_recurrent.h"
-#include "ops/quantized/zero_points.h"
-#include "ops/shared/work.h"
+#include "ops/quantized/recurrent_forms.h"
 
 namespace octet {
 namespace {
@@ -17,18 +14,7 @@ void eval(const Eval& eval) {
   eval_recurrent_codes(eval, kind(), linear ? gru_linear_cell : gru_cell);
 }
 
-constexpr OpTraits kTraits{.macs = recurrence_macs,
-                           .codes = CodeMeaning::attributes,
-                           .verify = verify_zero_points,
-                           .s8_weights = true};
-
 }  // namespace
 
-extern constinit const OpDef kQGRU{.name = "QGRU",
-                                   .domain = "octet",
-                                   .inputs = {3, 9},
-                                   .outputs = {1, 2},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kQGRU = recurrent_layer_of_codes("QGRU", {1, 2}, infer, eval);
 }  // namespace octet

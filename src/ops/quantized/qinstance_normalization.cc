@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // QInstanceNormalization: each channel of each image of codes or reals on its own, as codes; scale and bias are real. Mean and
 // variance of codes come from exact sums of codes, as QReduceMean's; those of reals are InstanceNormalization's, which is then quantized.
-#include "graph/op_traits.h"
 #include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/instance_norm.h"
@@ -69,15 +68,8 @@ void eval(const Eval& eval) {
   }
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
-
 }  // namespace
 
-extern constinit const OpDef kQInstanceNormalization{.name = "QInstanceNormalization",
-                                                     .domain = "octet",
-                                                     .inputs = {3, 3},
-                                                     .outputs = {1, 1},
-                                                     .infer = infer,
-                                                     .eval = eval,
-                                                     .traits = &kTraits};
+extern constinit const OpDef kQInstanceNormalization =
+    on_codes("QInstanceNormalization", {3, 3}, infer, eval);
 }  // namespace octet

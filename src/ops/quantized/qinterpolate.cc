@@ -2,10 +2,9 @@
 // QInterpolate: docs/numerics.md section 5. Inputs x, roi, scales, sizes, as Interpolate has them.
 #include <vector>
 
-#include "core/check.h"
 #include "ops/attributes/sampling.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/interpolate.h"
@@ -14,9 +13,7 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) {
-  const TensorType& x = inference.inputs[0];
-  if (!is_code(x.dtype))
-    fail(Error::Code::invalid_model, "input is {}, expected u8 or s8", to_string(x));
+  input_of_codes(inference);
   infer_code_output(inference, resized_shape(inference));
 }
 
@@ -38,11 +35,6 @@ constexpr OpTraits kTraits{
 
 }  // namespace
 
-extern constinit const OpDef kQInterpolate{.name = "QInterpolate",
-                                           .domain = "octet",
-                                           .inputs = {1, 4},
-                                           .outputs = {1, 1},
-                                           .infer = infer,
-                                           .eval = eval,
-                                           .traits = &kTraits};
+extern constinit const OpDef kQInterpolate =
+    on_codes("QInterpolate", {1, 4}, infer, eval, &kTraits);
 }  // namespace octet

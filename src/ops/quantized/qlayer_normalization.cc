@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QLayerNormalization: LayerNormalization of codes or reals, as codes; scale and bias are real.
-#include "graph/op_traits.h"
 #include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/layer_norm.h"
@@ -32,15 +31,8 @@ void eval(const Eval& eval) {
   store_quantized_rows(eval, reals);
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
-
 }  // namespace
 
-extern constinit const OpDef kQLayerNormalization{.name = "QLayerNormalization",
-                                                  .domain = "octet",
-                                                  .inputs = {2, 3},
-                                                  .outputs = {1, 1},
-                                                  .infer = infer,
-                                                  .eval = eval,
-                                                  .traits = &kTraits};
+extern constinit const OpDef kQLayerNormalization =
+    on_codes("QLayerNormalization", {2, 3}, infer, eval);
 }  // namespace octet

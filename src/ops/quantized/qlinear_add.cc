@@ -9,9 +9,6 @@ void parse(NodeParser& parser) { parse_qlinear_binary(parser, "Add"); }
 
 }  // namespace
 
-extern constinit const OpDef kQLinearAdd{.name = "QLinearAdd",
-                                         .domain = "com.microsoft",
-                                         .inputs = {7, 8},
-                                         .outputs = {1, 1},
-                                         .parse = parse};
+extern constinit const OpDef kQLinearAdd{
+    .name = "QLinearAdd", .domain = "com.microsoft", .inputs = {7, 8}, .parse = parse};
 }  // namespace octet

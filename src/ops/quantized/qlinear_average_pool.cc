@@ -15,9 +15,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearAveragePool{.name = "QLinearAveragePool",
-                                                 .domain = "com.microsoft",
-                                                 .inputs = {4, 5},
-                                                 .outputs = {1, 1},
-                                                 .parse = parse};
+extern constinit const OpDef kQLinearAveragePool{
+    .name = "QLinearAveragePool", .domain = "com.microsoft", .inputs = {4, 5}, .parse = parse};
 }  // namespace octet

@@ -19,9 +19,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearConcat{.name = "QLinearConcat",
-                                            .domain = "com.microsoft",
-                                            .inputs = {5, -1},
-                                            .outputs = {1, 1},
-                                            .parse = parse};
+extern constinit const OpDef kQLinearConcat{
+    .name = "QLinearConcat", .domain = "com.microsoft", .inputs = {5, -1}, .parse = parse};
 }  // namespace octet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QLinearConv; read as QConv where it can be.
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/qlinear.h"
 #include "ops/shared/conv.h"
@@ -33,16 +34,8 @@ f64 macs(const Node& node, TensorTypes inputs, TensorTypes outputs) {
   return convolution_macs(node, operands, outputs);
 }
 
-constexpr OpTraits kTraits{.macs = macs, .parse_again = true};
-
 }  // namespace
 
-extern constinit const OpDef kQLinearConv{.name = "QLinearConv",
-                                          .domain = "",
-                                          .inputs = {8, 9},
-                                          .outputs = {1, 1},
-                                          .parse = parse,
-                                          .infer = infer,
-                                          .eval = eval,
-                                          .traits = &kTraits};
+extern constinit const OpDef kQLinearConv = open_product<macs>(
+    {.name = "QLinearConv", .inputs = {8, 9}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

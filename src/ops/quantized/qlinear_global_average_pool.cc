@@ -21,6 +21,5 @@ void parse(NodeParser& parser) {
 extern constinit const OpDef kQLinearGlobalAveragePool{.name = "QLinearGlobalAveragePool",
                                                        .domain = "com.microsoft",
                                                        .inputs = {5, 5},
-                                                       .outputs = {1, 1},
                                                        .parse = parse};
 }  // namespace octet

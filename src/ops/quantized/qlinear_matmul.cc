@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QLinearMatMul; read as QMatMul where it can be.
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/qlinear.h"
 #include "ops/shared/matmul.h"
@@ -26,16 +27,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64 column, s64 acc) { epilogue.store(index, column, wrapped(acc)); });
 }
 
-constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};
-
 }  // namespace
 
-extern constinit const OpDef kQLinearMatMul{.name = "QLinearMatMul",
-                                            .domain = "",
-                                            .inputs = {8, 8},
-                                            .outputs = {1, 1},
-                                            .parse = parse,
-                                            .infer = infer,
-                                            .eval = eval,
-                                            .traits = &kTraits};
+extern constinit const OpDef kQLinearMatMul = open_product<matrix_product_macs>(
+    {.name = "QLinearMatMul", .inputs = {8, 8}, .parse = parse, .infer = infer, .eval = eval});
 }  // namespace octet

@@ -9,9 +9,6 @@ void parse(NodeParser& parser) { parse_qlinear_binary(parser, "Mul"); }
 
 }  // namespace
 
-extern constinit const OpDef kQLinearMul{.name = "QLinearMul",
-                                         .domain = "com.microsoft",
-                                         .inputs = {7, 8},
-                                         .outputs = {1, 1},
-                                         .parse = parse};
+extern constinit const OpDef kQLinearMul{
+    .name = "QLinearMul", .domain = "com.microsoft", .inputs = {7, 8}, .parse = parse};
 }  // namespace octet

@@ -9,9 +9,6 @@ void parse(NodeParser& parser) { parse_qlinear_unary(parser, "Sigmoid"); }
 
 }  // namespace
 
-extern constinit const OpDef kQLinearSigmoid{.name = "QLinearSigmoid",
-                                             .domain = "com.microsoft",
-                                             .inputs = {4, 5},
-                                             .outputs = {1, 1},
-                                             .parse = parse};
+extern constinit const OpDef kQLinearSigmoid{
+    .name = "QLinearSigmoid", .domain = "com.microsoft", .inputs = {4, 5}, .parse = parse};
 }  // namespace octet

@@ -20,9 +20,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearSoftmax{.name = "QLinearSoftmax",
-                                             .domain = "com.microsoft",
-                                             .inputs = {4, 5},
-                                             .outputs = {1, 1},
-                                             .parse = parse};
+extern constinit const OpDef kQLinearSoftmax{
+    .name = "QLinearSoftmax", .domain = "com.microsoft", .inputs = {4, 5}, .parse = parse};
 }  // namespace octet

@@ -8,7 +8,7 @@
 
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/matmul_views.h"
 #include "ops/shared/work.h"
 
@@ -123,11 +123,5 @@ constexpr OpTraits kTraits{.macs = matrix_product_macs,
 
 }  // namespace
 
-extern constinit const OpDef kQMatMul{.name = "QMatMul",
-                                      .domain = "octet",
-                                      .inputs = {2, 7},
-                                      .outputs = {1, 1},
-                                      .infer = infer,
-                                      .eval = eval,
-                                      .traits = &kTraits};
+extern constinit const OpDef kQMatMul = on_codes("QMatMul", {2, 7}, infer, eval, &kTraits);
 }  // namespace octet

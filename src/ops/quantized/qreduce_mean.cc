@@ -2,12 +2,10 @@
 // QReduceMean: s32 sum of x - zp_x over `axes` (all when absent), one multiply.
 #include <vector>
 
-#include "core/check.h"
-#include "graph/op_traits.h"
 #include "ops/attributes/reduction.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/quantized/mean_scales.h"
-#include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -45,10 +43,7 @@ Reduction reduction_of(const Node& node, const Shape& x) {
 }
 
 void infer(Inference& inference) {
-  const TensorType& x = inference.inputs[0];
-  if (!is_code(x.dtype)) {
-    fail(Error::Code::invalid_model, "input is {}, expected u8 or s8", to_string(x));
-  }
+  const TensorType& x = input_of_codes(inference);
   x.shape.elements();
   mean_scales(inference.node);
   infer_code_output(inference, reduction_of(inference.node, x.shape).output);
@@ -76,15 +71,7 @@ void eval(const Eval& eval) {
   }
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
-
 }  // namespace
 
-extern constinit const OpDef kQReduceMean{.name = "QReduceMean",
-                                          .domain = "octet",
-                                          .inputs = {1, 1},
-                                          .outputs = {1, 1},
-                                          .infer = infer,
-                                          .eval = eval,
-                                          .traits = &kTraits};
+extern constinit const OpDef kQReduceMean = on_codes("QReduceMean", {1, 1}, infer, eval);
 }  // namespace octet

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QRNN: RNN whose products are of codes (docs/numerics.md section 5).
-#include "graph/op_traits.h"
-#include "ops/quantized/quantize_recurrent.h"
-#include "ops/quantized/zero_points.h"
-#include "ops/shared/work.h"
+#include "ops/quantized/recurrent_forms.h"
 
 namespace octet {
 namespace {
@@ -13,18 +10,7 @@ const RecurrentKind& kind() { return recurrent_kind("RNN"); }
 void infer(Inference& inference) { infer_recurrent_codes(inference, kind()); }
 void eval(const Eval& eval) { eval_recurrent_codes(eval, kind(), rnn_cell); }
 
-constexpr OpTraits kTraits{.macs = recurrence_macs,
-                           .codes = CodeMeaning::attributes,
-                           .verify = verify_zero_points,
-                           .s8_weights = true};
-
 }  // namespace
 
-extern constinit const OpDef kQRNN{.name = "QRNN",
-                                   .domain = "octet",
-                                   .inputs = {3, 9},
-                                   .outputs = {1, 2},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kQRNN = recurrent_layer_of_codes("QRNN", {1, 2}, infer, eval);
 }  // namespace octet

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QSoftmax: Softmax of codes or reals, as codes.
-#include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
-#include "ops/quantized/zero_points.h"
+#include "ops/quantized/forms_of_codes.h"
 #include "ops/shared/softmax.h"
 
 namespace octet {
@@ -24,15 +23,7 @@ void eval(const Eval& eval) {
   store_quantized_rows(eval, reals);
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
-
 }  // namespace
 
-extern constinit const OpDef kQSoftmax{.name = "QSoftmax",
-                                       .domain = "octet",
-                                       .inputs = {1, 1},
-                                       .outputs = {1, 1},
-                                       .infer = infer,
-                                       .eval = eval,
-                                       .traits = &kTraits};
+extern constinit const OpDef kQSoftmax = on_codes("QSoftmax", {1, 1}, infer, eval);
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/forms_of_codes.h"
 
 namespace octet {
 namespace {
@@ -29,11 +30,5 @@ constexpr OpTraits kTraits{.codes = CodeMeaning::table};
 
 }  // namespace
 
-extern constinit const OpDef kQTable{.name = "QTable",
-                                     .domain = "octet",
-                                     .inputs = {2, 2},
-                                     .outputs = {1, 1},
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .traits = &kTraits};
+extern constinit const OpDef kQTable = on_codes("QTable", {2, 2}, infer, eval, &kTraits);
 }  // namespace octet

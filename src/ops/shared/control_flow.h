@@ -8,8 +8,19 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
+
+// Completes an operator that runs the graphs in the attributes of these names; it has as many outputs as they give.
+template <const auto& kBodies>
+inline constexpr OpTraits kBodyTraits{.bodies = kBodies};
+template <const auto& kBodies>
+constexpr OpDef runs_bodies(OpDef op) {
+  op.outputs = {1, -1};
+  op.traits = &kBodyTraits<kBodies>;
+  return op;
+}
 
 // The body, with its numbers of inputs and outputs checked (outputs -1: any).
 const Graph& checked_body(const Node& node, std::string_view name, size_t inputs, s64 outputs);

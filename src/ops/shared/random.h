@@ -3,6 +3,8 @@
 // differ.
 #pragma once
 
+#include <string_view>
+
 #include "graph/op_def.h"
 
 namespace octet {
@@ -29,5 +31,11 @@ void infer_random_like(Inference& inference);
 // `low` + (`high` - `low`) * uniform, or `mean` + `scale` * normal.
 void eval_random_uniform(const Eval& eval);
 void eval_random_normal(const Eval& eval);
+
+// `infer` is one of the above, and so is `eval`.
+constexpr OpDef random_numbers(std::string_view name, Arity inputs, void (*infer)(Inference&),
+                               void (*eval)(const Eval&)) {
+  return {.name = name, .inputs = inputs, .parse = parse_random, .infer = infer, .eval = eval};
+}
 
 }  // namespace octet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Softmax and LogSoftmax normalize over. Attribute `flatten` = 1 is the meaning before opset 13: all axes from
+// What Softmax, LogSoftmax and Hardmax normalize over. Attribute `flatten` = 1 is the meaning before opset 13: all axes from
 // `axis` on form one row.
 #pragma once
 
