@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/conv/conv_pairs.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 
 namespace octet {
 namespace {
@@ -69,11 +72,60 @@ struct Packer {
     }
   }
 
+  // The same of groups of four bytes: the words of each channel, turned. Some channels at a time, whose bytes stay in the first caches.
+  void block_of_words(s64 first, s64 channels, s64 width, u8* dst) const {
+    constexpr s64 kAtOnce = 16;
+    const auto values = static_cast<s64>(chunks.sources.size());
+    const s64 taps = taps_side_by_side();
+    const bool in_place = taps == 1 && weights.channel_stride % kConvChunk == 0;
+    std::vector<s8> gathered(static_cast<size_t>(in_place ? 0 : kAtOnce * values));
+    for (s64 c = 0; c < channels; c += kAtOnce, dst += kAtOnce * kConvChunk) {
+      const s64 count = std::min(kAtOnce, channels - c);
+      const s8* src = weights.data.data() + (first + c) * weights.channel_stride;
+      for (s64 i = 0; !in_place && i < count; ++i)
+        gather(src + i * weights.channel_stride, taps, gathered.data() + i * values);
+      const s64 stride = in_place ? weights.channel_stride : values;
+      transpose_matrix({in_place ? src : gathered.data(), stride / kConvChunk, dst, width, count,
+                        values / kConvChunk, kernel.isa},
+                       kConvChunk);
+    }
+  }
+
+  // Of how many taps the weights of an input channel lie side by side, where chunks have one tap's of all channels after another's; else 0.
+  s64 taps_side_by_side() const {
+    const auto values = static_cast<s64>(chunks.sources.size());
+    if (weights.k_stride != 1 || values < 2) return 0;
+    const s64 taps = chunks.sources[1] - chunks.sources[0];
+    if (taps < 1 || values % taps != 0) return 0;
+    const s64 inputs = values / taps;
+    s64 at = 0;
+    const auto follows = [&](s64 source) {
+      const bool same = source == at % inputs * taps + at / inputs;
+      ++at;
+      return same;
+    };
+    return std::ranges::all_of(chunks.sources, follows) ? taps : 0;
+  }
+
+  void gather(const s8* src, s64 taps, s8* dst) const {
+    if (taps == 0) {
+      for (const s64 source : chunks.sources)
+        *dst++ = source < 0 ? s8{0} : src[source * weights.k_stride];
+      return;
+    }
+    const s64 inputs = static_cast<s64>(chunks.sources.size()) / taps;
+    for (s64 t = 0; t < taps; ++t, dst += inputs) {
+      for (s64 i = 0; i < inputs; ++i) dst[i] = src[i * taps + t];
+    }
+  }
+
   void all(s64 first, s64 channels, u8* dst) const {
     for (s64 c = 0; c < channels; c += kernel.channels) {
       const s64 count = std::min(kernel.channels, channels - c);
       const s64 width = round_up(count, kConvLanes);
-      if (kernel.weight_bytes == 1) {
+      if (kernel.weight_bytes == 1 && kernel.pack_group == kConvChunk) {
+        block_of_words(first + c, count, width, dst);
+      } else if (kernel.weight_bytes == 1) {
         block(first + c, count, width, reinterpret_cast<s8*>(dst));
       } else {
         block(first + c, count, width, reinterpret_cast<s16*>(dst));
@@ -119,15 +171,24 @@ std::vector<s64> chunk_offsets(const ConvGeometry& g, const ImageStrides& stride
 
 namespace {
 
-// Neighbours are added up in pieces whose sums fit 32 bits: wider lanes would halve the speed.
+// Eight neighbours at a time, as numbers from 0 to 255 in lanes of 16 bits: a piece's sums fit these.
 s64 sum_of(const s8* src, s64 count) {
-  constexpr s64 kPiece = 1 << 16;
-  s64 sum = 0;
-  for (s64 first = 0; first < count; first += kPiece) {
-    s32 piece = 0;
-    for (s64 i = first; i < std::min(first + kPiece, count); ++i) piece += src[i];
-    sum += piece;
+  constexpr s64 kPiece = 8 * 128;
+  constexpr u64 kLow = 0x00ff00ff00ff00ff, kSigns = 0x8080808080808080;
+  s64 sum = 0, i = 0;
+  while (count - i >= 8) {
+    const s64 end = std::min(i + kPiece, count - 7), first = i;
+    u64 lanes = 0;
+    for (; i < end; i += 8) {
+      u64 bytes;
+      std::memcpy(&bytes, src + i, sizeof bytes);
+      bytes ^= kSigns;
+      lanes += (bytes & kLow) + (bytes >> 8 & kLow);
+    }
+    for (int lane = 0; lane < 64; lane += 16) sum += static_cast<s64>(lanes >> lane & 0xffff);
+    sum -= 128 * (i - first);
   }
+  for (; i < count; ++i) sum += src[i];
   return sum;
 }
 
