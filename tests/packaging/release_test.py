@@ -46,6 +46,8 @@ class Played(unittest.TestCase):
             shutil.copytree(ROOT / folder, self.tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
         for file in ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "dev"):
             shutil.copy(ROOT / file, self.tree)
+        (self.tree / "tools").mkdir()
+        shutil.copy(ROOT / "tools/machine.sh", self.tree / "tools")
         self.bin = self.work / "bin"
         self.bin.mkdir()
         self.env = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "PLAYED": str(self.work / "played"), "DEBIAN": "1"}
