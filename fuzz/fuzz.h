@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all fuzz targets share: which outcomes are fine, small limits, and files that exist in memory alone.
+// What all fuzz targets share: their form, which outcomes are fine, and files that exist in memory alone.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,19 +11,31 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/types.h"
 #include "octet/error.h"
-#include "octet/limits.h"
 
 namespace octet::fuzz {
 
-inline void limit_memory(s64 bytes) {
-  Limits limits;
-  limits.memory = bytes;
-  limits.loop_trips = 16;
-  set_limits(limits);
-}
+// What the fuzzer gives, as what a target reads.
+struct Input {
+  const u8* data;
+  size_t size;
+
+  std::span<const u8> octets() const { return {data, size}; }
+  std::span<const std::byte> bytes() const { return std::as_bytes(octets()); }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data), size}; }
+  // Behind the first byte, of which there must be one.
+  Input rest() const { return {data + 1, size - 1}; }
+};
+
+// A target's file defines kTarget; fuzz/entry.cc gives it inputs.
+struct Target {
+  s64 memory;  // the limit
+  void (*run)(const Input&);
+};
+extern const Target kTarget;
 
 [[noreturn]] inline void found(const char* what) {
   std::fprintf(stderr, "FOUND: %s\n", what);

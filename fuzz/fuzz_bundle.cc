@@ -7,8 +7,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{64} << 20;
-
 void read_archive(std::string_view text) {
   static MemoryFile file("fuzz.zip");
   file.assign({reinterpret_cast<const u8*>(text.data()), text.size()});
@@ -49,14 +47,13 @@ void run(u8 kind, std::string_view text) {
   }
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  if (size == 0) return 0;
-  fuzz::limit_memory(fuzz::kMemory);
-  const char* text = reinterpret_cast<const char*>(data + 1);
-  fuzz::survives([&] { fuzz::run(data[0], {text, size - 1}); });
-  return 0;
+void test_one(const Input& input) {
+  if (input.size == 0) return;
+  survives([&] { run(input.data[0], input.rest().text()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{64} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

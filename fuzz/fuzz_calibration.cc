@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr s64 kMemory = s64{16} << 20;
 constexpr s64 kMaxSamples = 16;
 
 // Folders that go when the process ends in good order; each holds one file that every input rewrites.
@@ -81,13 +80,13 @@ void run(u8 kind, std::span<const u8> bytes) {
   if ((kind & 8) != 0) survives([&] { estimate_range(histogram, RangeRule::entropy, "a"); });
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  if (size == 0) return 0;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::run(data[0], {data + 1, size - 1}); });
-  return 0;
+void test_one(const Input& input) {
+  if (input.size == 0) return;
+  survives([&] { run(input.data[0], input.rest().octets()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{16} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -10,7 +10,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{16} << 20;
 const std::vector<std::string> kNames = {"a", "b:0"};
 
 void read_tolerances(const std::string& text) {
@@ -39,13 +38,13 @@ void read_outputs(std::span<const u8> bytes) {
   }
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::read_tolerances({reinterpret_cast<const char*>(data), size}); });
-  fuzz::survives([&] { fuzz::read_outputs({data, size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { read_tolerances(std::string(input.text())); });
+  survives([&] { read_outputs(input.octets()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{16} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -6,8 +6,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{64} << 20;
-
 void read(std::string_view text) {
   const std::vector<PrecisionConstraint> list = parse_constraints(text, false);
   std::string written;
@@ -21,12 +19,12 @@ void read(std::string_view text) {
   }
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::read({reinterpret_cast<const char*>(data), size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { read(input.text()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{64} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -7,8 +7,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{64} << 20;
-
 void load(std::span<const std::byte> bytes) {
   const Model model = read_engine(test::exact_copy(bytes), bytes.size());
   const std::vector<std::byte> written = write_engine(model);
@@ -19,16 +17,15 @@ void load(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  const auto* first = reinterpret_cast<const std::byte*>(data);
-  std::vector<std::byte> bytes(first, first + size);
-  fuzz::survives([&] { fuzz::load(bytes); });
+void test_one(const Input& input) {
+  std::vector<std::byte> bytes(input.bytes().begin(), input.bytes().end());
+  survives([&] { load(bytes); });
   test::repair(bytes);
-  fuzz::survives([&] { fuzz::load(bytes); });
-  return 0;
+  survives([&] { load(bytes); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{64} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

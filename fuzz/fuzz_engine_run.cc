@@ -7,7 +7,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{1} << 20;
 constexpr std::string_view kManifest =
     R"({"calibration_samples":0,"producer":"","range_method":"","source":""})";
 
@@ -18,12 +17,12 @@ void run(std::string_view text) {
   plan_and_run(std::make_shared<const Model>(read_engine(test::exact_copy(file), file.size())));
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::run({reinterpret_cast<const char*>(data), size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { run(input.text()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{1} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -8,8 +8,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{4} << 20;
-
 void run(std::span<const u8> bytes) {
   const Image image = decode_image(bytes, "fuzz");
   const size_t expected = static_cast<size_t>(image.width) * static_cast<size_t>(image.height) *
@@ -24,12 +22,12 @@ void run(std::span<const u8> bytes) {
   survives([&] { preprocess_image(image, preprocess, "fuzz"); });
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::run({data, size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { run(input.octets()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{4} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -7,8 +7,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{16} << 20;
-
 void read_array(std::span<const u8> bytes) {
   size_t at = 0;
   const ByteSource source = [&](std::span<u8> to) {
@@ -33,13 +31,13 @@ void read_archive(std::span<const u8> bytes) {
   }
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] { fuzz::read_array({data, size}); });
-  fuzz::survives([&] { fuzz::read_archive({data, size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { read_array(input.octets()); });
+  survives([&] { read_archive(input.octets()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{16} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -11,8 +11,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{1} << 20;
-
 // `octet check` goes on after an error, to list them all.
 void list_problems(std::span<const std::byte> bytes) {
   std::vector<Error> problems;
@@ -43,14 +41,13 @@ void run(std::span<const std::byte> bytes) {
   plan_and_run(std::move(model));
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
-  fuzz::survives([&] { fuzz::run(bytes); });
-  fuzz::survives([&] { fuzz::list_problems(bytes); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { run(input.bytes()); });
+  survives([&] { list_problems(input.bytes()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{1} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -16,8 +16,6 @@ extern "C" nvinfer1::ILogger* getLogger() noexcept { return nullptr; }
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{4} << 20;
-
 void read_plan(std::span<const std::byte> bytes) {
   const std::optional<TensorRtPlan> plan = tensorrt_plan(bytes);
   if (!plan) return;
@@ -49,16 +47,15 @@ void read_fields(std::string_view bytes) {
     found("fields");
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  const auto* bytes = reinterpret_cast<const std::byte*>(data);
-  fuzz::survives([&] { fuzz::read_plan({bytes, size}); });
-  fuzz::survives([&] { fuzz::read_refit({reinterpret_cast<const char*>(data), size}); });
-  fuzz::survives([&] { fuzz::read_plugins({bytes, size}); });
-  fuzz::survives([&] { fuzz::read_fields({reinterpret_cast<const char*>(data), size}); });
-  return 0;
+void test_one(const Input& input) {
+  survives([&] { read_plan(input.bytes()); });
+  survives([&] { read_refit(std::string(input.text())); });
+  survives([&] { read_plugins(input.bytes()); });
+  survives([&] { read_fields(input.text()); });
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{4} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -16,8 +16,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{64} << 20;
-
 // Numbers from the input, small ones more often than others; zeros when it is used up.
 class Source {
  public:
@@ -237,20 +235,21 @@ void attributes(u8 kind, const std::string& text) {
     interpret(parsed, {&x, 1});
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
+void test_one(const Input& input) {
   static const bool once = [] {
-    fuzz::add_copier();
+    add_copier();
     return true;
   }();
-  if (size == 0 || !once) return 0;
-  fuzz::limit_memory(fuzz::kMemory);
-  fuzz::survives([&] {
-    if ((data[0] & 2) != 0) return fuzz::declare({data + 1, size - 1});
-    fuzz::attributes(data[0], {reinterpret_cast<const char*>(data + 1), size - 1});
+  if (input.size == 0 || !once) return;
+  survives([&] {
+    const Input rest = input.rest();
+    if ((input.data[0] & 2) != 0) return declare({rest.data, rest.size});
+    attributes(input.data[0], std::string(rest.text()));
   });
-  return 0;
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{64} << 20, .run = test_one};
+
+}  // namespace octet::fuzz

@@ -10,8 +10,6 @@
 namespace octet::fuzz {
 namespace {
 
-constexpr s64 kMemory = s64{4} << 20;
-
 void apply(const Preprocess& preprocess) {
   const TensorType input{Dtype::f32, {1, 3, 5, 4}};
   Image image{5, 4, 3, std::vector<u8>(5 * 4 * 3, 100)};
@@ -43,15 +41,15 @@ void run(const std::string& text) {
   preprocess_image(image, preprocess, "fuzz");
 }
 
-}  // namespace
-}  // namespace octet::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace octet;
-  fuzz::limit_memory(fuzz::kMemory);
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  fuzz::survives([&] { fuzz::run(text); });
-  fuzz::survives([&] { fuzz::run_profiles(text); });
-  fuzz::run_found(text);
-  return 0;
+void test_one(const Input& input) {
+  const std::string text(input.text());
+  survives([&] { run(text); });
+  survives([&] { run_profiles(text); });
+  run_found(text);
 }
+
+}  // namespace
+
+const Target kTarget{.memory = s64{4} << 20, .run = test_one};
+
+}  // namespace octet::fuzz
