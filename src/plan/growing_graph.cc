@@ -77,9 +77,9 @@ class GrowingWriter {
   const std::string& name_of(ValueId id) const { return from_.value(id).name; }
 
   // A node of the graph's own.
-  ValueId add(const OpDef* op, std::vector<ValueId> inputs, TensorType type, Attrs attrs = {}) {
-    const ValueId result =
-        to_.add_value(fmt::format("octet.growing.{}", op->name), std::move(type));
+  ValueId add(const OpDef* op, std::vector<ValueId> inputs, const TensorType& type,
+              Attrs attrs = {}) {
+    const ValueId result = to_.add_value(fmt::format("octet.growing.{}", op->name), type);
     Node node;
     node.op = op;
     node.name = to_.value(result).name;
