@@ -5,8 +5,8 @@
 usage: serving.py --octet build/release/octet --onnx MODEL_QDQ.onnx --server-cpus 0-7 --load-cpus 8-15 [--batch 8] [--seconds 5]
 
 The model has an open batch and carries its Q/DQ nodes, so that all compute the same. The server has --server-cpus, the load generator
---load-cpus: requests of one row over gRPC, whose tensors lie in system shared memory. Its processor time is printed, so that one sees
-whether the server or the load was the limit."""
+(serving_load.cc, a target of bench_programs) --load-cpus: requests of one row over HTTP, whose tensors lie in system shared memory, first as many as can be
+outstanding, then half of that rate at random times. Its processor time is printed, so that one sees whether the server or the load was the limit."""
 
 import argparse
 import json
@@ -15,8 +15,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -44,75 +42,32 @@ def bound(cores):
 
 
 class Load:
-    """Requests of one row, each outstanding one with a place in shared memory."""
+    """build/release/bench/serving_load on processors of its own: requests of one row, whose answers must have the bytes that `octet run` gives."""
 
-    def __init__(self, port, name, shape, places):
+    def __init__(self, options, engine, folder, server):
         import numpy
-        import tritonclient.grpc as client
-        import tritonclient.utils.shared_memory as shared
-        self.grpc, self.shared, self.name = client, shared, name
-        self.client = client.InferenceServerClient(f"127.0.0.1:{port}")
-        metadata = self.client.get_model_metadata(name)
-        self.input, self.output = metadata.inputs[0].name, metadata.outputs[0]
-        self.row = numpy.random.default_rng(1).random([1, *shape], dtype=numpy.float32)
-        self.bytes_out = 4 * int(numpy.prod([abs(int(d)) for d in self.output.shape]))
-        self.key = f"/octet-load-{os.getpid()}"
-        size = self.row.nbytes + places * self.bytes_out
-        self.region = shared.create_shared_memory_region("load", self.key, size)
-        shared.set_shared_memory_region(self.region, [self.row])
-        self.client.register_system_shared_memory("load", self.key, size)
-        self.free = threading.Semaphore(places)
-        self.requests = [self.request(i) for i in range(places)]
-        self.idle, self.latencies, self.failures = list(self.requests), [], 0
-        self.lock = threading.Lock()
+        self.options, self.port = options, server.http
+        shape = [int(size) for size in options.shape.split("x")]
+        row = numpy.random.default_rng(1).random([1, *shape], dtype=numpy.float32)
+        _, described = server.json("/v2/models/model")
+        (name,), output = [tensor["name"] for tensor in described["inputs"]], described["outputs"][0]["name"]
+        numpy.savez(folder / "row.npz", **{name: row})
+        subprocess.run([options.octet, "run", engine, folder / "row.npz", "-o", folder / "want.npz"], check=True, stdout=subprocess.DEVNULL)
+        row.tofile(folder / "row.bytes")
+        with numpy.load(folder / "want.npz") as want:
+            want[output].tofile(folder / "want.bytes")
+        self.files = ["--inputs", folder / "row.bytes", "--expect", folder / "want.bytes"]
 
-    def request(self, place):
-        tensor = self.grpc.InferInput(self.input, list(self.row.shape), "FP32")
-        tensor.set_shared_memory("load", self.row.nbytes)
-        output = self.grpc.InferRequestedOutput(self.output.name)
-        output.set_shared_memory("load", self.bytes_out, self.row.nbytes + place * self.bytes_out)
-        return tensor, output
-
-    def send(self, due):
-        self.free.acquire()
-        with self.lock:
-            mine = self.idle.pop()
-
-        def done(result, error):  # called by these names
-            del result
-            with self.lock:
-                self.latencies.append(time.perf_counter() - due)
-                self.failures += error is not None
-                self.idle.append(mine)
-            self.free.release()
-
-        self.client.async_infer(self.name, [mine[0]], done, outputs=[mine[1]])
-
-    def run(self, seconds, rate=None):
-        """Rows per second, quantiles of latency in ms, processor seconds of this process for each second."""
-        self.latencies, self.failures = [], 0
-        start, spent, count = time.perf_counter(), time.process_time(), 0
-        while (now := time.perf_counter()) - start < seconds:
-            due = now
-            if rate:
-                due = start + count / rate
-                if due > now:
-                    time.sleep(due - now)
-            self.send(due)
-            count += 1
-        for _ in self.requests:
-            self.free.acquire()
-        took = time.perf_counter() - start
-        for _ in self.requests:
-            self.free.release()
-        ordered = sorted(self.latencies)
-        at = lambda q: 1e3 * ordered[min(len(ordered) - 1, int(q * len(ordered)))]
-        return {"rows_per_second": count / took, "p50_ms": at(0.5), "p99_ms": at(0.99), "failures": self.failures,
-                "load_cpu": (time.process_time() - spent) / took}
-
-    def close(self):
-        self.client.unregister_system_shared_memory("load")
-        self.shared.destroy_shared_memory_region(self.region)
+    def run(self, connections, rate=None):
+        """What serving_load prints; fails where an answer was none or another."""
+        command = [self.options.load, self.port, "model", "--connections", connections, "--seconds", self.options.seconds, "--warm-up",
+                   self.options.seconds / 4, "--shape", self.options.shape, *self.files]
+        if rate:
+            command += ["--rate", rate, "--poisson"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, preexec_fn=bound(cpus(self.options.load_cpus)))
+        if done.returncode != 0:
+            raise SystemExit(f"serving_load: {done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
 
 
 def octet_streams(options, engine, streams):
@@ -150,6 +105,7 @@ print(json.dumps(sum(counts) * batch / (time.perf_counter() - start)))
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--octet", default=str(ROOT / "build/release/octet"))
+    parser.add_argument("--load", default=str(ROOT / "build/release/bench/serving_load"))
     parser.add_argument("--onnx", required=True)
     parser.add_argument("--server-cpus", required=True)
     parser.add_argument("--load-cpus", required=True)
@@ -161,7 +117,6 @@ def main():
     import tritons
     tritons.need()
     streams = len(cpus(options.server_cpus))
-    shape = [int(size) for size in options.shape.split("x")]
     with tempfile.TemporaryDirectory(prefix="octet-serving-") as folder:
         engine = pathlib.Path(folder) / "model.octet"
         subprocess.run([options.octet, "build", options.onnx, "-o", str(engine), "--quiet"], check=True, stdout=subprocess.DEVNULL)
@@ -170,29 +125,28 @@ def main():
         direct, latency = octet_streams(options, engine, streams)
         everywhere = os.sched_getaffinity(0)
         os.sched_setaffinity(0, cpus(options.server_cpus))  # which the server inherits
-        with tritons.Server(repository) as server:
-            os.sched_setaffinity(0, cpus(options.load_cpus))
-            load = Load(server.grpc, "model", shape, 2 * streams * options.batch)
-            try:
-                load.run(options.seconds / 4)
-                full = load.run(options.seconds)
-                half = load.run(options.seconds, full["rows_per_second"] / 2)
-                padded = server.metric("octet_padded_rows_total") / server.metric("octet_rows_total")
-                executions = server.metric("nv_inference_exec_count")
-                batch = server.metric("nv_inference_count") / executions
-            finally:
-                load.close()
-        os.sched_setaffinity(0, everywhere)
+        try:
+            server = tritons.Server(repository)
+        finally:
+            os.sched_setaffinity(0, everywhere)
+        with server:
+            load = Load(options, engine, pathlib.Path(folder), server)
+            connections = 2 * streams * options.batch
+            full = load.run(connections)
+            half = load.run(connections, full["rows_per_second"] / 2)
+            padded = server.metric("octet_padded_rows_total") / server.metric("octet_rows_total")
+            batch = server.metric("nv_inference_count") / server.metric("nv_inference_exec_count")
+            compiled = server.metric("octet_compilations_total")
         peer = onnxruntime_streams(options, streams)
-    print(f"{streams} instances of 1 thread, batches of {options.batch}, {options.seconds:g} s each\n")
-    print(f"{'WHAT':44}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}")
+    print(f"{streams} instances of 1 thread, batches of {options.batch}, {options.seconds:g} s each; load average {os.getloadavg()[0]:.1f}\n")
+    print(f"{'WHAT':44}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
     print(f"{'octet bench --streams':44}{direct:10.1f}{latency:9.2f}")
-    print(f"{'Triton, octet, full load':44}{full['rows_per_second']:10.1f}{full['p50_ms']:9.2f}{full['p99_ms']:9.2f}")
-    print(f"{'Triton, octet, half of it':44}{half['rows_per_second']:10.1f}{half['p50_ms']:9.2f}{half['p99_ms']:9.2f}")
+    for what, run in ("Triton, octet, closed loop", full), ("Triton, octet, open loop at half of it", half):
+        print(f"{what:44}{run['rows_per_second']:10.1f}{run['p50_ms']:9.2f}{run['p99_ms']:9.2f}{run['processor_seconds'] / run['seconds']:10.2f}")
     print(f"{'ONNX Runtime in its own process':44}{peer:10.1f}")
     print(f"\nof octet bench: {full['rows_per_second'] / direct:.3f}; p99 at half load is {half['p99_ms'] / latency:.2f} of a batch's latency; "
-          f"{batch:.1f} rows an execution, {100 * padded:.1f} % padding; the load took {full['load_cpu']:.2f} processors; "
-          f"{full['failures'] + half['failures']} failures")
+          f"{batch:.1f} rows an execution, {100 * padded:.1f} % padding, {compiled:.0f} plans made after readiness; all of {full['requests']} and "
+          f"{half['requests']} answers have the bytes of octet run")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of one row to a server of the Open Inference Protocol over HTTP, whose tensors lie in system shared memory: one thread, one connection for
+// each request that may be outstanding. Closed loop: the next request follows an answer. Open loop: requests are due at a rate, whatever the server does,
+// and their latency counts from then. Prints one JSON object, with the processor time that the load itself took.
+//   serving_load PORT MODEL --connections N [--rate R [--poisson]] [--seconds S] [--warm-up S] [--shape 3x224x224] [--rows N] [--inputs FILE] [--expect FILE]
+// The files hold the bytes of all inputs (else numbers by chance, and zeros for integers), and those of the first output that each answer must have.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void give_up(const std::string& why) { throw std::runtime_error(why); }
+
+struct Options {
+  int port = 0;
+  std::string model;
+  size_t connections = 1;
+  double rate = 0;  // requests in a second; 0: closed loop
+  bool poisson = false;
+  double seconds = 5, warm_up = 1;
+  std::string shape;           // of a row, where the model leaves sizes open
+  int rows = 1;                // of a request
+  std::string inputs, expect;  // files
+};
+
+double number_of(const char* text, const char* what, double least) {
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != 0 || !(value >= least && value <= 1e9))
+    give_up(fmt::format("{} '{}': expected a number from {} on", what, text, least));
+  return value;
+}
+
+Options options_of(int argc, char** argv) {
+  Options options;
+  if (argc < 3)
+    give_up("usage: serving_load PORT MODEL --connections N [...]; its head has the rest");
+  options.port = static_cast<int>(number_of(argv[1], "port", 1));
+  options.model = argv[2];
+  for (int i = 3; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--poisson") {
+      options.poisson = true;
+      continue;
+    }
+    if (i + 1 == argc) give_up(fmt::format("{} wants a value", flag));
+    const char* value = argv[++i];
+    if (flag == "--connections") {
+      options.connections = static_cast<size_t>(number_of(value, "--connections", 1));
+    } else if (flag == "--rows") {
+      options.rows = static_cast<int>(number_of(value, "--rows", 1));
+    } else if (flag == "--rate") {
+      options.rate = number_of(value, "--rate", 1e-3);
+    } else if (flag == "--seconds") {
+      options.seconds = number_of(value, "--seconds", 1e-3);
+    } else if (flag == "--warm-up") {
+      options.warm_up = number_of(value, "--warm-up", 0);
+    } else if (flag == "--shape") {
+      options.shape = value;
+    } else if (flag == "--inputs") {
+      options.inputs = value;
+    } else if (flag == "--expect") {
+      options.expect = value;
+    } else {
+      give_up(fmt::format("there is no flag {}", flag));
+    }
+  }
+  return options;
+}
+
+// A connection that keeps what the server says until an answer is whole.
+class Connection {
+ public:
+  explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (socket_ < 0 ||
+        ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      give_up(fmt::format("port {}: {}", port, std::strerror(errno)));
+    const int on = 1;
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  ~Connection() { ::close(socket_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int socket() const { return socket_; }
+  int status() const { return status_; }
+  const std::string& body() const { return body_; }
+
+  void send(const std::string& text) const {
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t sent = ::send(socket_, text.data() + done, text.size() - done, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent <= 0) give_up(fmt::format("the server is gone: {}", std::strerror(errno)));
+      done += static_cast<size_t>(sent);
+    }
+  }
+
+  // Takes what is there, or waits for it. True where an answer is whole.
+  bool receive() {
+    char bytes[16 << 10];
+    const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (got < 0 && errno == EINTR) return false;
+    if (got <= 0) give_up("the server has closed a connection");
+    held_.append(bytes, static_cast<size_t>(got));
+    const size_t head = held_.find("\r\n\r\n");
+    if (head == held_.npos) return false;
+    const size_t begin = head + 4, length = content_length(head);
+    if (held_.size() < begin + length) return false;
+    status_ = std::atoi(held_.c_str() + held_.find(' '));
+    body_ = held_.substr(begin, length);
+    held_.erase(0, begin + length);
+    return true;
+  }
+
+ private:
+  size_t content_length(size_t head) const {
+    std::string lower = held_.substr(0, head);
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const size_t at = lower.find("content-length:");
+    return at == lower.npos ? 0 : std::strtoul(lower.c_str() + at + 15, nullptr, 10);
+  }
+
+  int socket_;
+  int status_ = 0;
+  std::string held_, body_;
+};
+
+std::string request_text(const std::string& path, const std::string& body) {
+  return fmt::format(
+      "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+      "{}\r\n\r\n{}",
+      path, body.size(), body);
+}
+
+std::string ask(Connection& connection, const std::string& text) {
+  connection.send(text);
+  while (!connection.receive()) {
+  }
+  if (connection.status() != 200)
+    give_up(fmt::format("the server answers {}: {}", connection.status(), connection.body()));
+  return connection.body();
+}
+
+// A tensor of the model with the sizes that requests have.
+struct Tensor {
+  std::string name, type;
+  std::vector<int64_t> sizes;
+  size_t bytes = 0;
+};
+
+size_t element_bytes(const std::string& type) {
+  const size_t digits = type.find_first_of("0123456789");
+  if (type == "BOOL") return 1;
+  if (digits == type.npos) give_up(fmt::format("tensors of {} are none that the load knows", type));
+  return static_cast<size_t>(std::atoi(type.c_str() + digits)) / 8;
+}
+
+// The batch is the first size; others that are open come from the options.
+Tensor tensor_of(const Json& described, const Options& options, const std::string& shape) {
+  Tensor tensor{described.at("name"), described.at("datatype"), described.at("shape")};
+  std::vector<int64_t> given;
+  for (size_t at = 0; at < shape.size();) {
+    given.push_back(std::strtoll(shape.c_str() + at, nullptr, 10));
+    at = std::min(shape.find('x', at), shape.size() - 1) + 1;
+  }
+  if (!tensor.sizes.empty()) tensor.sizes[0] = options.rows;
+  for (size_t i = 1; i < tensor.sizes.size(); ++i) {
+    if (tensor.sizes[i] < 0 && i <= given.size()) tensor.sizes[i] = given[i - 1];
+    if (tensor.sizes[i] < 1)
+      give_up(fmt::format("'{}' leaves sizes open; name them by --shape", tensor.name));
+  }
+  tensor.bytes = element_bytes(tensor.type);
+  for (const int64_t size : tensor.sizes) tensor.bytes *= static_cast<size_t>(size);
+  return tensor;
+}
+
+// Shared memory of this process, known to the server by its name until it is destroyed.
+class Region {
+ public:
+  Region(int port, size_t bytes) : control_(port), bytes_(bytes) {
+    name_ = fmt::format("octet-load-{}", ::getpid());
+    key_ = "/" + name_;
+    const int file = ::shm_open(key_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0)
+      give_up(fmt::format("shared memory {}: {}", key_, std::strerror(errno)));
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ::close(file);
+    if (at == MAP_FAILED) give_up(fmt::format("shared memory of {} bytes", bytes));
+    data_ = static_cast<char*>(at);
+    const Json body = {{"key", key_}, {"offset", 0}, {"byte_size", bytes}};
+    ask(control_, request_text(path("register"), body.dump()));
+  }
+  ~Region() {
+    try {
+      ask(control_, request_text(path("unregister"), "{}"));
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "warning: {}\n", error.what());
+    }
+    ::munmap(data_, bytes_);
+    ::shm_unlink(key_.c_str());
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  const std::string& name() const { return name_; }
+  char* data() const { return data_; }
+
+ private:
+  std::string path(const char* what) const {
+    return fmt::format("/v2/systemsharedmemory/region/{}/{}", name_, what);
+  }
+
+  Connection control_;
+  size_t bytes_;
+  std::string name_, key_;
+  char* data_ = nullptr;
+};
+
+std::vector<char> read_bytes(const std::string& path, size_t wanted, const char* whose) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  if (bytes.size() != wanted)
+    give_up(fmt::format("{}: {} bytes, and {} {}", path, bytes.size(), whose, wanted));
+  return bytes;
+}
+
+struct Result {
+  std::vector<double> milliseconds;  // of answers
+  int64_t failures = 0;              // other statuses than 200
+  int64_t wrong = 0;                 // answers with other bytes
+  std::string first_failure;
+  double seconds = 0, processor_seconds = 0;
+};
+
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
+}
+
+class Load {
+ public:
+  explicit Load(const Options& options) : options_(options) {
+    Connection control(options.port);
+    const auto described = Json::parse(
+        ask(control,
+            fmt::format("GET /v2/models/{} HTTP/1.1\r\nHost: localhost\r\n\r\n", options.model)));
+    for (const Json& input : described.at("inputs"))
+      inputs_.push_back(tensor_of(input, options, options.shape));
+    output_ = tensor_of(described.at("outputs").at(0), options, "");
+    for (const Tensor& input : inputs_) input_bytes_ += input.bytes;
+    region_ =
+        std::make_unique<Region>(options.port, input_bytes_ + options.connections * output_.bytes);
+    fill_inputs();
+    if (!options.expect.empty())
+      expected_ = read_bytes(options.expect, output_.bytes, "the output has");
+    for (size_t i = 0; i < options.connections; ++i) slots_.push_back(slot(i));
+  }
+
+  Result run(double seconds) {
+    Result result;
+    const double spent = processor_seconds();
+    start_ = Clock::now();
+    end_ = start_ +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    next_due_ = start_;
+    due_.clear();
+    idle_.clear();
+    outstanding_ = 0;
+    for (size_t i = 0; i < slots_.size(); ++i) idle_.push_back(i);
+    const int poll = open_poll();
+    give_work();
+    while (outstanding_ > 0 || (options_.rate > 0 && next_due_ < end_)) wait_and_take(poll, result);
+    ::close(timer_);
+    ::close(poll);
+    const std::chrono::duration<double> took = Clock::now() - start_;
+    result.seconds = took.count();
+    result.processor_seconds = processor_seconds() - spent;
+    return result;
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<Connection> connection;
+    std::string request;
+    const char* output = nullptr;
+    Clock::time_point due;
+  };
+
+  // Numbers in [0, 1), the same for every run; integers are 0.
+  void fill_inputs() const {
+    if (!options_.inputs.empty()) {
+      const std::vector<char> bytes = read_bytes(options_.inputs, input_bytes_, "the inputs have");
+      std::memcpy(region_->data(), bytes.data(), bytes.size());
+      return;
+    }
+    std::memset(region_->data(), 0, input_bytes_);
+    char* at = region_->data();
+    std::mt19937 random(1);
+    for (const Tensor& input : inputs_) {
+      for (size_t i = 0; input.type == "FP32" && i < input.bytes / sizeof(float); ++i) {
+        const float value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 24);
+        std::memcpy(at + i * sizeof value, &value, sizeof value);
+      }
+      at += input.bytes;
+    }
+  }
+
+  Slot slot(size_t i) const {
+    Slot made;
+    made.connection = std::make_unique<Connection>(options_.port);
+    const auto placed = [&](const Tensor& tensor, size_t offset) {
+      return Json{{"shared_memory_region", region_->name()},
+                  {"shared_memory_byte_size", tensor.bytes},
+                  {"shared_memory_offset", offset}};
+    };
+    Json body = {{"inputs", Json::array()}, {"outputs", Json::array()}};
+    size_t at = 0;
+    for (const Tensor& input : inputs_) {
+      body["inputs"].push_back({{"name", input.name},
+                                {"datatype", input.type},
+                                {"shape", input.sizes},
+                                {"parameters", placed(input, at)}});
+      at += input.bytes;
+    }
+    at = input_bytes_ + i * output_.bytes;
+    body["outputs"].push_back({{"name", output_.name}, {"parameters", placed(output_, at)}});
+    made.output = region_->data() + at;
+    made.request = request_text(fmt::format("/v2/models/{}/infer", options_.model), body.dump());
+    return made;
+  }
+
+  int open_poll() {
+    const int poll = ::epoll_create1(EPOLL_CLOEXEC);
+    timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    for (size_t i = 0; i <= slots_.size(); ++i) {
+      event.data.u64 = i;
+      const int file = i < slots_.size() ? slots_[i].connection->socket() : timer_;
+      if (::epoll_ctl(poll, EPOLL_CTL_ADD, file, &event) != 0)
+        give_up(fmt::format("epoll: {}", std::strerror(errno)));
+    }
+    return poll;
+  }
+
+  // Requests that are due by now go to connections that are idle; the timer wakes for the next one.
+  void give_work() {
+    const Clock::time_point now = Clock::now();
+    if (options_.rate > 0) {
+      for (; next_due_ <= now && next_due_ < end_; next_due_ += until_next())
+        due_.push_back(next_due_);
+    } else {
+      while (now < end_ && due_.size() < idle_.size()) due_.push_back(now);
+    }
+    while (!due_.empty() && !idle_.empty()) {
+      Slot& slot = slots_[idle_.back()];
+      idle_.pop_back();
+      slot.due = due_.front();
+      due_.pop_front();
+      slot.connection->send(slot.request);
+      ++outstanding_;
+    }
+    if (options_.rate > 0 && next_due_ < end_) set_timer();
+  }
+
+  Clock::duration until_next() {
+    const double mean = 1 / options_.rate;
+    const double seconds =
+        options_.poisson ? std::exponential_distribution<double>(options_.rate)(random_) : mean;
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  void set_timer() const {
+    const auto left = std::max<int64_t>(
+        1, std::chrono::duration_cast<std::chrono::nanoseconds>(next_due_ - Clock::now()).count());
+    itimerspec when{};
+    when.it_value.tv_sec = left / 1'000'000'000;
+    when.it_value.tv_nsec = left % 1'000'000'000;
+    ::timerfd_settime(timer_, 0, &when, nullptr);
+  }
+
+  void wait_and_take(int poll, Result& result) {
+    epoll_event events[64];
+    const int count = ::epoll_wait(poll, events, 64, 60'000);
+    if (count < 0 && errno == EINTR) return;
+    if (count <= 0) give_up("no answer came for a minute");
+    for (int i = 0; i < count; ++i) {
+      const size_t at = events[i].data.u64;
+      if (at == slots_.size()) {
+        uint64_t times = 0;
+        (void)!::read(timer_, &times, sizeof times);
+      } else if (slots_[at].connection->receive()) {
+        take(slots_[at], result);
+        idle_.push_back(at);
+        --outstanding_;
+      }
+    }
+    give_work();
+  }
+
+  void take(const Slot& slot, Result& result) const {
+    const std::chrono::duration<double, std::milli> took = Clock::now() - slot.due;
+    result.milliseconds.push_back(took.count());
+    if (slot.connection->status() != 200) {
+      ++result.failures;
+      if (result.first_failure.empty()) result.first_failure = slot.connection->body();
+    } else if (!expected_.empty() &&
+               std::memcmp(slot.output, expected_.data(), expected_.size()) != 0) {
+      ++result.wrong;
+    }
+  }
+
+  const Options& options_;
+  std::vector<Tensor> inputs_;
+  Tensor output_;
+  size_t input_bytes_ = 0;
+  std::unique_ptr<Region> region_;
+  std::vector<char> expected_;
+  std::vector<Slot> slots_;
+  std::mt19937_64 random_{7};
+  Clock::time_point start_, end_, next_due_;
+  std::deque<Clock::time_point> due_;
+  std::vector<size_t> idle_;
+  size_t outstanding_ = 0;
+  int timer_ = -1;
+};
+
+void print(const Options& options, Result& result) {
+  std::vector<double>& sorted = result.milliseconds;
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](double q) {
+    return sorted.empty()
+               ? 0.0
+               : sorted[std::min(sorted.size() - 1,
+                                 static_cast<size_t>(q * static_cast<double>(sorted.size())))];
+  };
+  const auto requests = static_cast<double>(sorted.size());
+  const Json object = {{"loop", options.rate > 0 ? "open" : "closed"},
+                       {"requests", sorted.size()},
+                       {"rows_per_second", requests * options.rows / result.seconds},
+                       {"p50_ms", at(0.5)},
+                       {"p90_ms", at(0.9)},
+                       {"p99_ms", at(0.99)},
+                       {"max_ms", at(1)},
+                       {"failures", result.failures},
+                       {"first_failure", result.first_failure},
+                       {"wrong", result.wrong},
+                       {"seconds", result.seconds},
+                       {"processor_seconds", result.processor_seconds}};
+  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = options_of(argc, argv);
+    Load load(options);
+    if (options.warm_up > 0) load.run(options.warm_up);
+    Result result = load.run(options.seconds);
+    print(options, result);
+    return result.failures + result.wrong == 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 2;
+  }
+}
