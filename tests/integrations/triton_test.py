@@ -19,6 +19,7 @@ from harness import DIGITS, digits, digits_engine, need, octet, scratch
 from tritons import Server, add_model
 
 RELOADS = int(os.environ.get("OCTET_TRITON_RELOADS", "3"))
+ASKED = 4000  # requests at most, until enough values are counted
 CACHES = ("--cache-config=local,size=1048576",)
 
 ENSEMBLE = """
@@ -297,6 +298,64 @@ class Page(unittest.TestCase):
         names = re.findall(r'"(octet_\w+)"', metrics) + re.findall(r'^      \{"(\w+)",', settings, re.M) + re.findall(r'with\("([a-z-]+)"', settings)
         self.assertGreaterEqual(len(names), 14)
         self.assertEqual([name for name in names if f"`{name}" not in page], [])
+
+
+class Drift(unittest.TestCase):
+    """Data beyond what calibration saw raise the counters in Triton's own metrics, above what the page's alarm is set at; the dashboard asks for numbers
+    and labels that are there."""
+
+    def counted(self, server, name, side=""):
+        """By (model, version, tensor)."""
+        found = {}
+        for labels, value in re.findall(rf"^{name}{{(.*)}} (\S+)$", server.metrics_text(), re.M):
+            by = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            if not side or by["side"] == side:
+                key = by["model"], by["version"], by["tensor"]
+                found[key] = found.get(key, 0) + float(value)
+        return found
+
+    def test_drifted_requests_raise_the_counters(self):
+        tritons.need()
+        from tritonclient import http
+        numpy = need("numpy")
+        arrays = numpy.load(DIGITS / "digits.npz")
+        usual = arrays["test_images"][:64, None].astype(numpy.float32) / 16
+        repository = scratch() / "drifting"
+        # All of a processor's time, so that the test need not wait.
+        watched = 'backend: "octet"\nmax_batch_size: 4\nparameters { key: "clip_watch" value: { string_value: "100" } }\n'
+        _, engine = calibrated()
+        add_model(repository, "digits", {"model.octet": engine}, watched)
+        with Server(repository) as server:
+            client = http.InferenceServerClient(f"127.0.0.1:{server.http}")
+
+            def share(rows):
+                """Of the values counted while these rows are asked for, the part that is clipped above calibration's, of the worst tensor."""
+                before = [self.counted(server, name) for name in ("octet_clipped_values_total", "octet_values_total")]
+                for _ in range(ASKED):
+                    tensor = http.InferInput("image", list(rows[:1].shape), "FP32")
+                    tensor.set_data_from_numpy(rows[random.randrange(len(rows))][None])
+                    client.infer("digits", [tensor])
+                    after = [self.counted(server, name) for name in ("octet_clipped_values_total", "octet_values_total")]
+                    grown = {key: after[1][key] - before[1].get(key, 0) for key in after[1]}
+                    if grown and min(grown.values()) > 0 and sum(grown.values()) > 20000:
+                        break
+                self.assertGreater(sum(grown.values()), 20000, "nothing was counted")
+                usual_share = self.counted(server, "octet_calibration_clipped_share")
+                return max((after[0].get(key, 0) - before[0].get(key, 0)) / grown[key] - usual_share[key] for key in grown)
+
+            self.assertLess(share(usual), 0.02)
+            self.assertGreater(share(3 * usual), 0.02)
+            self.assertGreater(sum(self.counted(server, "octet_clipped_values_total", "high").values()), 0)
+            text = server.metrics_text()
+        dashboard = (harness.ROOT / "integrations/grafana/octet.json").read_text()
+        asked = set(re.findall(r"octet_\w+(?=\{|\[)", dashboard))
+        drift = {"octet_values_total", "octet_clipped_values_total", "octet_calibration_clipped_share"}
+        self.assertLessEqual(drift, asked)
+        for name in asked:
+            line = re.search(rf"^{name}{{(.*)}}", text, re.M)
+            self.assertIsNotNone(line, f"{name} is not among the server's metrics")
+            labels = set(re.findall(r'(\w+)="', line.group(1)))
+            self.assertLessEqual({"model", "version", *(["tensor"] if name in drift else [])}, labels, name)
 
 
 class Limits(unittest.TestCase):

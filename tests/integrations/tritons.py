@@ -111,12 +111,14 @@ class Server:
         status, answer = self.request(path, None if body is None else json.dumps(body).encode())
         return status, json.loads(answer or b"{}")
 
+    def metrics_text(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=60) as answer:
+            return answer.read().decode()
+
     def metric(self, name, **labels):
         """The sum of a metric over what has these labels."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=60) as answer:
-            text = answer.read().decode()
         total = 0.0
-        for labelled, value in re.findall(rf"^{name}{{(.*)}} (\S+)$", text, re.M):
+        for labelled, value in re.findall(rf"^{name}{{(.*)}} (\S+)$", self.metrics_text(), re.M):
             if all(f'{key}="{wanted}"' in labelled for key, wanted in labels.items()):
                 total += float(value)
         return total
