@@ -51,6 +51,9 @@ RECIPES = {
                 "-DONEDNN_ENABLE_JIT_PROFILING=OFF", "-DONEDNN_ENABLE_ITT_TASKS=OFF", "-DONEDNN_ARCH_OPT_FLAGS="]),
 }
 
+# NASM writes the whole path of its source into each object; stripped of what nothing links to, these are the same bytes in any folder.
+ASSEMBLED = {"libjpeg-turbo": "libjpeg.a"}
+
 # Debian's own static libraries that are fit as they are; the link of a shared library is the proof.
 FROM_PACKAGES = {"libwebp": ("libwebp-dev", "BSD-3-Clause", "libwebp.a"), "xxhash": ("libxxhash-dev", "BSD-2-Clause", "libxxhash.a"),
                  "openssl": ("libssl-dev", "Apache-2.0", "libcrypto.a"), "nlohmann-json": ("nlohmann-json3-dev", "MIT", None),
@@ -148,7 +151,8 @@ def read_stamp(stamp):
 def newest(opened, name, stamp, strict):
     """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says. Strict: the newest or none."""
     package, releases, licence, flags = RECIPES[name]
-    recipe = hashlib.sha256(json.dumps([RECIPES[name], CONFIGURED if flags is None else COMMON, DATES, compiler()]).encode()).hexdigest()
+    made_by = [RECIPES[name], CONFIGURED if flags is None else COMMON, DATES, compiler(), *([ASSEMBLED[name]] if name in ASSEMBLED else [])]
+    recipe = hashlib.sha256(json.dumps(made_by).encode()).hexdigest()
     last = Failure(f"{' and '.join(releases)} have no source package {package}")
     for release in releases:
         sources = opened(release)
@@ -189,6 +193,8 @@ def build(folder, opened, name, strict):
         run(["make", "-j", JOBS, "install"], log, cwd=source)
     else:
         build_by_cmake(source, (work, prefix), flags, log)
+    if name in ASSEMBLED:
+        run(["strip", "--strip-unneeded", "--enable-deterministic-archives", prefix / "lib" / ASSEMBLED[name]], log)
     licences = folder / "licenses"
     licences.mkdir(exist_ok=True)
     shutil.copy(source / "debian" / "copyright", licences / f"{name}.copyright")
