@@ -7,6 +7,7 @@
 #include "octet/error.h"
 #include "octet/refit.h"
 #include "tensorrt/builder/calibration.h"
+#include "tensorrt/builder/kernel_choices.h"
 #include "tensorrt/builder/quiet_channels.h"
 #include "tensorrt/shared/onnx_text.h"
 
@@ -345,6 +346,7 @@ octet::Engine build_engine(Network& network, Config& config, int threads, int32_
   open_outputs(engine, info.bindings);
   info.profiles = kept_profiles(network, config, build.written().bindings);
   for (const auto& plugin : network.plugins_of_model()) info.plugins.push_back(plugin->record);
+  info.tuning = choices_of_kernels(engine, config, info);
   if (asks_for_refit(config)) {
     if (!build.written().weights_folder.empty() && has_files(build.written().bytes))
       refuse(

@@ -245,7 +245,13 @@ ITimingCache* Config::createTimingCache(void const* blob, std::size_t size) cons
                  [&]() -> ITimingCache* {
                    if (blob == nullptr || size == 0) return new TimingCache("", reporter);
                    const std::string text(static_cast<const char*>(blob), size);
-                   octet::tuning_from_json(text, "the timing cache");
+                   try {
+                     octet::tuning_from_json(text, "the timing cache");
+                   } catch (const octet::Error& error) {
+                     refuse(std::string(error.what()) +
+                            "; one of TensorRT's holds times of NVIDIA's kernels, and one of "
+                            "Octet's begins empty, as createTimingCache(nullptr, 0) makes it");
+                   }
                    return new TimingCache(text, reporter);
                  });
 }

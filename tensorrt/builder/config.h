@@ -185,6 +185,8 @@ class Config final : public Handed<IBuilderConfig> {
 
   bool has(BuilderFlag flag) const noexcept { return getFlag(flag); }
   const std::vector<ProfileInfo>& profiles() const { return profiles_; }
+  // The client's, to which a build adds; null: none is set, or it is gone.
+  TimingCache* timing_cache() const { return timing_cache_.get(); }
   const Profile* calibration_profile() const { return calibration_profile_.get(); }
 
   Reporter reporter;

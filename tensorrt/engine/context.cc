@@ -20,11 +20,6 @@ std::shared_ptr<octet::ThreadPool> all_processors() {
   return pool;
 }
 
-std::shared_ptr<const octet::Tuning> tuning_of(const PlanInfo& info) {
-  if (info.tuning.empty()) return nullptr;
-  return std::make_shared<const octet::Tuning>(octet::tuning_from_json(info.tuning, "the plan"));
-}
-
 octet::Shape unknown_sizes(const std::vector<int64_t>& sizes) {
   return octet::Shape(std::span<const int64_t>(sizes));
 }
@@ -59,7 +54,7 @@ octet::Context& Context::context() {
     octet::ContextOptions options;
     options.pool = all_processors();
     options.device = device_;
-    options.tuning = tuning_of(state_->info);
+    options.tuning = state_->tuning();
     context_.emplace(state_->engine.make_context(options));
     context_changes_ = state_->changes;
     prepared_ = false;

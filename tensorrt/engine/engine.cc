@@ -91,6 +91,11 @@ const std::vector<int64_t>* EngineState::profile_values(const char* name, int32_
   return found == values.end() ? nullptr : &found->second[static_cast<size_t>(select) % 3];
 }
 
+std::shared_ptr<const octet::Tuning> EngineState::tuning() const {
+  if (info.tuning.empty()) return nullptr;
+  return std::make_shared<const octet::Tuning>(octet::tuning_from_json(info.tuning, "the plan"));
+}
+
 std::vector<octet::Shape> EngineState::usual_shapes() const {
   std::vector<octet::Shape> shapes;
   const auto inputs = engine.inputs();

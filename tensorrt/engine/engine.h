@@ -35,6 +35,8 @@ struct EngineState {
                                              OptProfileSelector select) const;
   // What layers are shown for where no context says: the inputs at kOPT of the first profile; empty where it does not tell all.
   std::vector<octet::Shape> usual_shapes() const;
+  // The choices of kernels that the plan carries; null: none.
+  std::shared_ptr<const octet::Tuning> tuning() const;
 
   LivePlugins plugins;  // end after what runs them
   octet::Engine engine;

@@ -32,6 +32,7 @@ const octet::EngineInspector& Inspector::inspector() const {
   options.schema = 10;
   options.has_context = context != nullptr;
   options.threads = octet::usable_processors();
+  options.tuning = state_->tuning();
   options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
   const bool is_sized = context != nullptr && context->allInputDimensionsSpecified();
   const std::vector<octet::Shape> shapes =

@@ -29,10 +29,9 @@ struct TripleMaker : Maker {
 // IBuilderConfig::setDefaultDeviceType, IBuilderConfig::getDefaultDeviceType: there is no DLA
 // accepted without effect: IBuilderConfig::setTacticSources, IBuilderConfig::getTacticSources, IBuilderConfig::setMaxNbTactics,
 // IBuilderConfig::getMaxNbTactics, IBuilderConfig::setAvgTimingIterations, IBuilderConfig::getAvgTimingIterations,
-// IBuilderConfig::setMinTimingIterations, IBuilderConfig::getMinTimingIterations, IBuilderConfig::setBuilderOptimizationLevel,
-// IBuilderConfig::getBuilderOptimizationLevel, IBuilderConfig::setTilingOptimizationLevel,
+// IBuilderConfig::setMinTimingIterations, IBuilderConfig::getMinTimingIterations, IBuilderConfig::setTilingOptimizationLevel,
 // IBuilderConfig::getTilingOptimizationLevel, IBuilderConfig::setL2LimitForTiling, IBuilderConfig::getL2LimitForTiling,
-// IBuilderConfig::setRemoteAutoTuningConfig, IBuilderConfig::getRemoteAutoTuningConfig: builds choose kernels by costs and do not measure
+// IBuilderConfig::setRemoteAutoTuningConfig, IBuilderConfig::getRemoteAutoTuningConfig: kernels are chosen by costs, or by a timing cache
 // accepted without effect: IBuilderConfig::setMemoryPoolLimit, IBuilderConfig::getMemoryPoolLimit, IBuilderConfig::setMaxWorkspaceSize,
 // IBuilderConfig::getMaxWorkspaceSize, IBuilderConfig::setMaxAuxStreams, IBuilderConfig::getMaxAuxStreams,
 // IBuilderConfig::setProfileStream, IBuilderConfig::getProfileStream, IBuilderConfig::setPreviewFeature,
