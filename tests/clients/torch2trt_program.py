@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch2trt as its README has it: torchvision's networks layer by layer, in FP32, FP16 and INT8 with a calibrator of its own, for more than one batch size,
-saved and loaded. torch2trt_program.py prints a line for each."""
+saved and loaded. torch2trt_program.py prints for each how far it is from the network in f64, and how far PyTorch itself is."""
 
+import copy
 import io
 
 import torch
@@ -11,13 +12,21 @@ from torch2trt import TRTModule, torch2trt
 
 def loss(got, want):
     """Of all outputs together, relative."""
-    return float((got.cpu() - want.cpu()).norm() / want.cpu().norm())
+    got, want = got.cpu().double(), want.cpu()
+    return float((got - want).norm() / want.norm())
 
 
-def tell(name, got, want):
-    assert got.shape == want.shape and got.dtype == want.dtype, (got.shape, got.dtype)
-    classes = float((got.argmax(1).cpu() == want.argmax(1).cpu()).float().mean())
-    print(f"{name}: loss {loss(got, want):.6f}, classes {classes:.3f}", flush=True)
+def tell(name, got, model, images, own):
+    """`own`: what PyTorch gives in the same type."""
+    exact = copy.deepcopy(model).cpu().double()(images.cpu().double())
+    assert got.shape == exact.shape and got.dtype == torch.float32, (got.shape, got.dtype)
+    classes = float((got.cpu().argmax(1) == exact.argmax(1)).float().mean())
+    print(f"{name}: loss {loss(got, exact):.3g}, PyTorch {loss(own, exact):.3g}, classes {classes:.3f}", flush=True)
+
+
+def network(name):
+    torch.manual_seed(5)
+    return getattr(torchvision.models, name)(weights=None).eval().cuda()
 
 
 @torch.no_grad()
@@ -25,21 +34,20 @@ def main():
     torch.manual_seed(3)
     image = torch.randn(1, 3, 64, 64).cuda()  # torch2trt marks the tensor of a conversion for good: each gets a copy
     images = torch.randn(8, 3, 64, 64).cuda()
-    for name in ("resnet18", "mobilenet_v2", "squeezenet1_1", "densenet121", "mnasnet0_5"):
-        torch.manual_seed(5)
-        model = getattr(torchvision.models, name)(weights=None).eval().cuda()
-        tell(name, torch2trt(model, [image.clone()])(image), model(image))
+    for name in ("resnet18", "squeezenet1_1", "densenet121", "mnasnet0_5", "efficientnet_b0"):
+        model = network(name)
+        tell(name, torch2trt(model, [image.clone()])(image), model, image, model(image))
 
-    torch.manual_seed(5)
-    model = torchvision.models.resnet18(weights=None).eval().cuda()
+    model = network("resnet18")
     batches = torch2trt(model, [image.clone()], max_batch_size=8)
-    tell("batch 8", batches(images), model(images))
-    tell("batch 3", batches(images[:3]), model(images[:3]))
-    tell("FP16", torch2trt(model, [image.clone()], fp16_mode=True, max_batch_size=8)(images), model(images))
+    tell("batch 8", batches(images), model, images, model(images))
+    tell("batch 3", batches(images[:3]), model, images[:3], model(images[:3]))
+    halves = torch2trt(model, [image.clone()], fp16_mode=True, max_batch_size=8)
+    tell("FP16", halves(images), model, images, copy.deepcopy(model).cpu().half()(images.cpu().half()))
 
     data = [[one[None]] for one in torch.randn(32, 3, 64, 64).cuda()]
     integers = torch2trt(model, [image.clone()], int8_mode=True, int8_calib_dataset=data, max_batch_size=8)
-    tell("INT8", integers(images), model(images))
+    tell("INT8", integers(images), model, images, model(images))
     saved = io.BytesIO()
     torch.save(integers.state_dict(), saved)
     saved.seek(0)

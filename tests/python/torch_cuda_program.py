@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What python -m tensorrt --torch-cuda gives a program of PyTorch (tensorrt_test.py)."""
 
+import copy
 import ctypes
 import sys
 
@@ -19,6 +20,23 @@ def tensors():
     assert there.to("cpu").device.type == "cpu" and host.to(there).device == device
     assert torch.zeros(2, device="cuda").is_cuda and torch.empty(2, device=0).is_cuda and not torch.zeros(2, device="cpu").is_cuda
     assert torch.nn.Linear(4, 2).to("cuda")(there).shape == (2,)
+
+
+def copies():
+    """Of networks, whose means and variances are no parameters; wrapped methods of torch.Tensor do not change what is computed."""
+    network = torch.nn.Sequential(*(torch.nn.BatchNorm1d(width) for width in (4, 4, 4, 4))).to("cuda").eval()
+    for value, norm in enumerate(network):
+        norm.running_mean += value
+    twin = copy.deepcopy(network)
+    for norm, other in zip(network, twin):
+        assert other.running_mean.is_cuda and torch.equal(norm.running_mean.cpu(), other.running_mean.cpu())
+        assert norm.running_mean.data_ptr() != other.running_mean.data_ptr()
+    kept = torch.Tensor.__torch_dispatch__
+    torch.Tensor.__torch_dispatch__ = lambda *arguments: kept(*arguments)  # as torch2trt does with all methods
+    try:
+        assert twin(torch.ones(2, 4).cuda()).is_cuda
+    finally:
+        torch.Tensor.__torch_dispatch__ = kept
 
 
 def addresses():
@@ -65,6 +83,7 @@ def graphs():
 def main():
     assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.get_device_capability() == (8, 6)
     tensors()
+    copies()
     addresses()
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()

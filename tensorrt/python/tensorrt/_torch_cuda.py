@@ -42,6 +42,13 @@ class Tensor(torch.Tensor):
         _addressed.append(self)
         return super().data_ptr()
 
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            plain = self.cpu()
+            memo.setdefault(id(memo), []).append(plain)  # which lives on: the copy is found by its id
+            memo[id(self)] = plain.__deepcopy__(memo).as_subclass(Tensor)
+        return memo[id(self)]
+
     def cpu(self, *_, **__):
         return self.as_subclass(torch.Tensor)
 
