@@ -6,6 +6,7 @@
 #include "octet/machine.h"
 #include "tensorrt/builder/build.h"
 #include "tensorrt/engine/engine.h"
+#include "tensorrt/network/order_10_8.h"
 #include "tensorrt/plugins/registry.h"
 #include "tensorrt/shared/host_memory.h"
 
@@ -26,11 +27,12 @@ IBuilderConfig* Builder::createBuilderConfig() noexcept { return new Config(repo
 
 INetworkDefinition* Builder::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
 #if NV_TENSORRT_MAJOR >= 10
-  const bool implicit = false;
+  auto* network = new Network(*this, reporter, false, flags);
+  if (has_order_10_8(client_)) order_as_10_8(*network);
+  return network;
 #else
-  const bool implicit = (flags & 1U) == 0;
+  return new Network(*this, reporter, (flags & 1U) == 0, flags);
 #endif
-  return new Network(*this, reporter, implicit, flags);
 }
 
 IOptimizationProfile* Builder::createOptimizationProfile() noexcept {

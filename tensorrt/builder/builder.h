@@ -12,7 +12,8 @@ namespace octet_trt {
 
 class Builder final : public Handed<IBuilder> {
  public:
-  explicit Builder(ILogger* logger) : reporter{logger, nullptr} {}
+  // `client`: the version that the program was compiled with.
+  Builder(ILogger* logger, int32_t client) : reporter{logger, nullptr}, client_(client) {}
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
   int32_t getMaxDLABatchSize() const noexcept override;
@@ -53,6 +54,7 @@ class Builder final : public Handed<IBuilder> {
   octet::Engine built(INetworkDefinition* network, IBuilderConfig* config) const;
 
   std::vector<std::unique_ptr<Profile>> profiles_;  // clients never delete these
+  int32_t client_;
   int32_t max_threads_ = 0;
   int32_t max_batch_ = 1;
 };

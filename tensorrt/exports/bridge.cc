@@ -98,7 +98,7 @@ octet_trt_opened* open_model(const void* onnx, uint64_t bytes, const char* weigh
   return opening(message, [&](octet_trt_opened& opened) {
     static SilentLogger logger;
     constexpr uint32_t kExplicitBatch = 1;
-    opened.builder = std::make_unique<Builder>(&logger);
+    opened.builder = std::make_unique<Builder>(&logger, NV_TENSORRT_VERSION);
     opened.network.reset(static_cast<Network*>(opened.builder->createNetworkV2(kExplicitBatch)));
     opened.network->parse({static_cast<const char*>(onnx), bytes}, weights_folder);
     opened.model = opened.network->write().bytes;

@@ -29,14 +29,6 @@ bool is_of_level(void* logger, int32_t version) {
   if (!is_there(own, "logger", nullptr)) return false;
   const octet_trt::Reporter reporter{own, nullptr};
 #if NV_TENSORRT_MAJOR >= 10
-  // 10.8 alone has another order of its network's functions.
-  if (version / 100 == 1008) {
-    reporter.error(
-        octet_trt::ErrorCode::kINVALID_ARGUMENT,
-        "the program was compiled for TensorRT 10.8, whose networks call their functions "
-        "in an order that no other version has; use the same program for 10.7 or 10.9");
-    return false;
-  }
   if (version / 100 > NV_TENSORRT_VERSION / 100 && major == NV_TENSORRT_MAJOR) {
     reporter.warn("the program was compiled for TensorRT " + std::to_string(major) + "." +
                   std::to_string(version / 100 % 100) +
@@ -60,7 +52,7 @@ extern "C" {
 OCTET_TRT_EXPORT void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
   if (!is_of_level(logger, version)) return nullptr;
   return static_cast<nvinfer1::IBuilder*>(
-      new octet_trt::Builder(static_cast<nvinfer1::ILogger*>(logger)));
+      new octet_trt::Builder(static_cast<nvinfer1::ILogger*>(logger), version));
 }
 
 OCTET_TRT_EXPORT void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {

@@ -95,6 +95,14 @@ def made(builder, log):
     relu = network.add_activation(conv.get_output(0), trt.ActivationType.RELU)
     network.mark_output(relu.get_output(0))
     assert (conv.num_output_maps, tuple(conv.kernel_size_nd), conv.kernel.tolist()) == (1, (1, 1), [3])
+    # Functions of later versions, which stand elsewhere in 10.8.
+    assert not network.get_flag(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+    assert not network.mark_debug(x) and "INetworkDefinition::markDebug" in log.text
+    if hasattr(network, "add_cumulative"):
+        axis = network.add_constant((), np.array(3, np.int32)).get_output(0)
+        sums = network.add_cumulative(x, axis, trt.CumulativeOperation.SUM, False, True)
+        assert (sums.exclusive, sums.reverse) == (False, True) and tuple(sums.get_output(0).shape) == (1, 1, 2, 2)
+        network.remove_tensor(sums.get_output(0))
     assert network.add_loop() is None and "loop" in log.text
     assert builder.build_serialized_network(network, builder.create_builder_config()) is not None
     assert trt.Runtime(log).deserialize_cuda_engine(b"ftrt" + bytes(60)) is None

@@ -11,7 +11,7 @@ import unittest
 import harness
 from harness import DIGITS, need, octet, scratch
 
-VERSIONS = ("10.0.1", "10.9.0.34", "10.16.1.11")
+VERSIONS = ("10.0.1", "10.9.0.34", "10.16.1.11", "10.8.0.43")
 
 
 def bindings(version):
@@ -58,6 +58,10 @@ class Bindings(unittest.TestCase):
     def test_10_0(self):
         self.ran(VERSIONS[0])
 
+    def test_10_8(self):
+        """Whose networks have an order of their own."""
+        self.ran(VERSIONS[3])
+
     def test_10_9(self):
         self.ran(VERSIONS[1])
 
@@ -76,6 +80,9 @@ class Bindings(unittest.TestCase):
 
     def test_plugins_10_0(self):
         self.ran_plugins(VERSIONS[0])
+
+    def test_plugins_10_8(self):
+        self.ran_plugins(VERSIONS[3])
 
     def test_plugins_10_9(self):
         """Its functions need a NumPy below 2: these bindings read newer arrays wrongly."""
