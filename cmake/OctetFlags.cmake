@@ -44,7 +44,7 @@ endif()
 # Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003). Kernels do not throw; without -fno-exceptions
 # functions that are always inlined bring a weak reference to the unwinder along.
 set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni amx)
-set(OCTET_ISA_SUFFIXES_aarch64)
+set(OCTET_ISA_SUFFIXES_aarch64 neon dotprod i8mm)
 set(OCTET_ISA_SUFFIXES ${OCTET_ISA_SUFFIXES_x86_64} ${OCTET_ISA_SUFFIXES_aarch64})
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -fno-exceptions -Wno-conversion -Wno-sign-conversion)
 set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
@@ -52,6 +52,11 @@ set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
+# -O2 whatever the build's level is: what an emulator runs and counts are the kernels of a release.
+set(OCTET_ISA_FLAGS_neon -O2 -fno-exceptions -Wno-conversion -Wno-sign-conversion)
+# Scheduled before registers are given out, all loads of a step go first, and g++ 12 keeps accumulators in memory.
+set(OCTET_ISA_FLAGS_dotprod ${OCTET_ISA_FLAGS_neon} -march=armv8.2-a+dotprod -fno-schedule-insns)
+set(OCTET_ISA_FLAGS_i8mm ${OCTET_ISA_FLAGS_neon} -march=armv8.2-a+dotprod+i8mm -fno-schedule-insns)
 
 # The architecture whose kernels are compiled. `generic` has none of its own: the scalar ones run, on any processor.
 set(OCTET_ARCHITECTURES x86_64 aarch64 generic)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of instruction-set files (*_avx2, *_avxvnni, *_vnni, *_amx) define no weak symbol: the linker may keep their copy of an
-inline function for code that runs on every machine. At -O2 most such functions are inlined away, so run this on a
+"""Objects of instruction-set files (*_avx2, *_avxvnni, *_vnni, *_amx, *_neon, *_dotprod, *_i8mm) define no weak symbol: the linker
+may keep their copy of an inline function for code that runs on every machine. At -O2 most such functions are inlined away, so run this on a
 debug build as well. Argument: the build folder."""
 
 import argparse
@@ -10,23 +10,25 @@ import re
 import subprocess
 import sys
 
-ISA_OBJECT = re.compile(r"_(avx2|avxvnni|vnni|amx)\.cc\.o$")
+ISA_OBJECT = re.compile(r"_(avx2|avxvnni|vnni|amx|neon|dotprod|i8mm)\.cc\.o$")
 WEAK = re.compile(r"^[0-9a-f]+ ([WVu]) (.+)$")
 
 
-def weak_symbols(path):
-    nm = subprocess.run(["nm", "--demangle", str(path)], capture_output=True, text=True, check=True)
+def weak_symbols(nm_program, path):
+    nm = subprocess.run([nm_program, "--demangle", str(path)], capture_output=True, text=True, check=True)
     return [m.group(2) for m in map(WEAK.match, nm.stdout.splitlines()) if m]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", nargs="?", default="build/release", type=pathlib.Path)
-    build = parser.parse_args().build.resolve()
+    parser.add_argument("--nm", default="nm", help="that of another architecture's binutils")
+    args = parser.parse_args()
+    build = args.build.resolve()
     objects = sorted(p for p in build.rglob("*.cc.o") if ISA_OBJECT.search(p.name))
     problems = 0
     for path in objects:
-        for symbol in weak_symbols(path):
+        for symbol in weak_symbols(args.nm, path):
             print(f"{path.relative_to(build)}: defines weak symbol {symbol}")
             problems += 1
     if not objects:

@@ -25,6 +25,16 @@ struct Level {
 constexpr Isa kX86Vectors = {Feature::avx2, Feature::avx_vnni, Feature::avx512_vnni,
                              Feature::avx512_bf16};
 
+// Beside every level of aarch64: no kernel's integers depend on them.
+constexpr Isa kArmExtras = {Feature::arm_fp16, Feature::arm_bf16, Feature::sve, Feature::sve2};
+constexpr struct {
+  Feature feature;
+  std::string_view name;
+} kExtras[] = {{Feature::arm_fp16, "fp16"},
+               {Feature::arm_bf16, "bf16"},
+               {Feature::sve, "sve"},
+               {Feature::sve2, "sve2"}};
+
 constexpr Level kLevels[] = {
     {"none", Isa::none, Isa::none},
     {"avx2", Isa::avx2, Isa::avx2},
@@ -34,6 +44,9 @@ constexpr Level kLevels[] = {
      Isa::amx,
      {Feature::avx2, Feature::avx_vnni, Feature::avx512_vnni, Feature::avx512_bf16,
       Feature::amx_int8}},
+    {"neon", Isa::neon, Isa::neon.with(kArmExtras)},
+    {"dotprod", Isa::dotprod, Isa::dotprod.with(kArmExtras)},
+    {"i8mm", Isa::i8mm, Isa::i8mm.with(kArmExtras)},
 };
 static_assert(std::size(kLevels) == std::size(kIsaLevels));
 
@@ -56,6 +69,14 @@ std::string level_names() {
 }  // namespace
 
 std::string_view isa_name(Isa isa) { return level_of(isa).name; }
+
+std::string isa_extras(Isa isa) {
+  std::vector<std::string_view> names;
+  for (const auto& extra : kExtras) {
+    if (isa.has(extra.feature)) names.push_back(extra.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 Isa isa_level(Isa isa) { return level_of(isa).needs; }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "core/types.h"
@@ -18,6 +19,14 @@ enum class Feature : u8 {
   avx512_vnni,  // AVX-512 F, BW, DQ and VL, with VNNI and VBMI
   avx512_bf16,
   amx_int8,
+  // aarch64
+  neon,      // 128-bit vectors, with fused multiply-adds of f32
+  dotprod,   // sdot, udot
+  i8mm,      // smmla, usmmla and usdot
+  arm_fp16,  // arithmetic in f16
+  arm_bf16,  // bfmmla
+  sve,
+  sve2,
 };
 
 class Isa {
@@ -37,7 +46,8 @@ class Isa {
   constexpr u32 bits() const { return bits_; }
 
   // What the kernels of a level need. Kernels are named after levels, and OCTET_CPU_ISA names one.
-  static const Isa none, avx2, avx_vnni, vnni, amx;
+  static const Isa none, avx2, avx_vnni, vnni, amx;  // of x86-64
+  static const Isa neon, dotprod, i8mm;              // of aarch64
 
  private:
   constexpr explicit Isa(u32 bits) : bits_(bits) {}
@@ -50,15 +60,21 @@ inline constexpr Isa Isa::avx2 = {Feature::avx2};
 inline constexpr Isa Isa::avx_vnni = {Feature::avx2, Feature::avx_vnni};
 inline constexpr Isa Isa::vnni = {Feature::avx2, Feature::avx512_vnni};
 inline constexpr Isa Isa::amx = {Feature::avx2, Feature::avx512_vnni, Feature::amx_int8};
+inline constexpr Isa Isa::neon = {Feature::neon};
+inline constexpr Isa Isa::dotprod = {Feature::neon, Feature::dotprod};
+inline constexpr Isa Isa::i8mm = {Feature::neon, Feature::dotprod, Feature::i8mm};
 
-// In the order of their kernels' speed, where a processor has several.
-inline constexpr Isa kIsaLevels[] = {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx};
+// Those of all architectures, each in the order of its kernels' speed, where a processor has several.
+inline constexpr Isa kIsaLevels[] = {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni,
+                                     Isa::amx,  Isa::neon, Isa::dotprod,  Isa::i8mm};
 
-// Of the fastest level whose features are among these: "none", "avx2", "avx_vnni", "vnni" or "amx".
+// Of the fastest level whose features are among these: "none", "avx2", "avx_vnni", "vnni" or "amx"; on aarch64 "neon", "dotprod" or "i8mm".
 std::string_view isa_name(Isa isa);
+// What the processor has that no level of its architecture names: "bf16, fp16". Empty on x86-64.
+std::string isa_extras(Isa isa);
 // What that level's kernels need.
 Isa isa_level(Isa isa);
-// The features that a cap at the level leaves.
+// The features that a cap at the level leaves. One of another architecture leaves none.
 Isa capped(Isa isa, Isa level);
 // What the machine has, capped by the level that OCTET_CPU_ISA names. Throws Error(invalid_argument) for another value.
 Isa detect_isa();

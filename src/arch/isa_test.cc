@@ -18,13 +18,17 @@ namespace {
 TEST(Isa, ACapGivesTheHighestLevelBelowItThatTheMachineHas) {
   EXPECT_TRUE(hardware_has(Isa::none));
   EXPECT_TRUE(hardware_has(hardware_isa()));
-  Isa best = Isa::none;
-  for (Isa cap : kIsaLevels) {
-    if (hardware_has(cap)) best = cap;
+  for (const Isa cap : kIsaLevels) {
+    Isa best = Isa::none;
+    for (const Isa level : kIsaLevels) {
+      if (hardware_has(level) && capped(level, cap) == level) best = level;
+    }
     setenv("OCTET_CPU_ISA", std::string(isa_name(cap)).c_str(), 1);
     EXPECT_EQ(isa_level(detect_isa()), best) << isa_name(cap);
+    if (cap == isa_level(hardware_isa())) {
+      EXPECT_EQ(best, cap);
+    }
   }
-  EXPECT_EQ(best, isa_level(hardware_isa()));
   setenv("OCTET_CPU_ISA", "sse9", 1);
   EXPECT_THROW(detect_isa(), Error);
   setenv("OCTET_CPU_ISA", "", 1);
@@ -51,6 +55,36 @@ TEST(Isa, LevelsAreSetsOfFeatures) {
   EXPECT_TRUE(capped(brain, Isa::vnni).has(Feature::avx512_bf16));
   EXPECT_FALSE(capped(brain, Isa::avx2).has(Feature::avx512_bf16));
 }
+
+// What one architecture calls a level leaves nothing of another's.
+TEST(Isa, LevelsOfTwoArchitecturesShareNothing) {
+  for (const Isa x86 : {Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx}) {
+    for (const Isa arm : {Isa::neon, Isa::dotprod, Isa::i8mm}) {
+      EXPECT_EQ(capped(x86, arm), Isa::none);
+      EXPECT_EQ(capped(arm, x86), Isa::none);
+    }
+  }
+}
+
+TEST(Isa, ExtrasOfAarch64StandBesideItsLevels) {
+  const Isa brain = Isa::i8mm.with({Feature::arm_bf16, Feature::sve});
+  EXPECT_EQ(isa_name(brain), "i8mm");
+  EXPECT_EQ(isa_extras(brain), "bf16, sve");
+  EXPECT_EQ(isa_extras(capped(brain, Isa::neon)), "bf16, sve");
+  EXPECT_EQ(isa_name(capped(brain, Isa::neon)), "neon");
+  EXPECT_EQ(isa_extras(Isa::amx), "");
+}
+
+#if defined(__aarch64__) && !defined(OCTET_GENERIC)
+// Every processor of the architecture has vectors; the other levels are what it says of itself (tools/aarch64.sh names processors whose
+// level is known).
+TEST(Isa, Aarch64HasVectors) {
+  EXPECT_TRUE(hardware_has(Isa::neon));
+  if (const char* expected = std::getenv("OCTET_TEST_LEVEL"); expected != nullptr) {
+    EXPECT_EQ(isa_name(hardware_isa()), expected);
+  }
+}
+#endif
 
 TEST(Isa, EachLevelHasItsOwnName) {
   std::vector<std::string_view> names;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arch/isa.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernel_cache.h"
 #include "core/check.h"
@@ -49,7 +50,9 @@ DeviceInfo device_info(const std::string& name) {
 }
 
 std::vector<DeviceEntry> list_devices() {
-  std::vector<DeviceEntry> entries = {{device_info("cpu"), ""}};
+  const std::string extras = isa_extras(detect_isa());
+  std::vector<DeviceEntry> entries = {
+      {device_info("cpu"), "", extras.empty() ? "" : "it has " + extras + ", too"}};
   constexpr int kMost = 64;
   for (int i = 0; i < kMost; ++i) {
     const std::string name = "cuda:" + std::to_string(i);

@@ -98,7 +98,7 @@ TEST(Groups, NoImages) {
   const std::vector<Shape> shapes = {inputs[0].shape()};
   for (u32 seed = 0; seed < 40; ++seed) {
     const Graph graph = GraphMaker(0, seed).finish();
-    for (Isa isa : {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx}) {
+    for (Isa isa : kIsaLevels) {
       if (!hardware_has(isa)) continue;
       const Target target = cpu_target(isa, 2);
       EXPECT_EQ(run(make_plan(graph, shapes, target), inputs, target)[0].bytes(), 0u);

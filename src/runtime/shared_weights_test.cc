@@ -134,7 +134,7 @@ TEST(SharedWeights, PackedOnesAreLimited) {
 TEST(SharedWeights, GiveTheBitsOfTheReference) {
   const auto model = chain(24, 2);
   const auto store = std::make_shared<PreparedStore>();
-  for (Isa isa : {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx}) {
+  for (Isa isa : kIsaLevels) {
     if (!hardware_has(isa)) continue;
     Context first = Inside::context(model, {}, store);
     Context second = Inside::context(model, {.threads = 2}, store);

@@ -254,7 +254,7 @@ class Suite {
   std::string level_of(size_t number) const {
     if (!options_.level.empty()) return options_.level;
     std::vector<Isa> levels;
-    for (const Isa isa : {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx})
+    for (const Isa isa : kIsaLevels)
       if (hardware_has(isa)) levels.push_back(isa);
     return std::string(isa_name(levels[number % levels.size()]));
   }

@@ -53,8 +53,9 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
     const auto model = model_of(seed);
     const std::vector<Tensor> inputs = random_inputs(model->graph, seed + 1000, 1 + seed % 3);
     const std::vector<Tensor> expected = interpret(model->graph, inputs);
-    for (const char* isa : {"none", "avx2", "avx_vnni", "vnni", "amx"}) {
-      setenv("OCTET_CPU_ISA", isa, 1);
+    for (const Isa level : kIsaLevels) {
+      const std::string isa(isa_name(level));
+      setenv("OCTET_CPU_ISA", isa.c_str(), 1);
       if (isa_name(detect_isa()) != isa) continue;  // this machine lacks it
       for (int threads : {1, 2, 3}) {
         Context context = Inside::context(model, {.threads = threads});

@@ -197,7 +197,7 @@ TEST(QuantizeLinear, PlanesToPixels) {
 
 // Codes of 16 bits there and back; the scale of the first makes most values end at the bounds.
 template <class T>
-void wide_codes_equal_the_reference(Dtype dtype, T zero_point) {
+void wide_codes_equal_the_reference(Isa isa, Dtype dtype, T zero_point) {
   const ProbeInput zero{Tensor::scalar(zero_point), true};
   for (f32 scale : {1e-6f, 2e-5f, 0.013f}) {
     const ProbeInput scales{Tensor::scalar(scale), true};
@@ -208,7 +208,7 @@ void wide_codes_equal_the_reference(Dtype dtype, T zero_point) {
         const Tensor codes = there.reference()[0];
         ASSERT_EQ(codes.dtype(), dtype);
         Probe back{.op = "DequantizeLinear", .inputs = {{codes, false, layout}, scales, zero}};
-        there.isa = back.isa = Isa::avx2;
+        there.isa = back.isa = isa;
         const ProbeResult wide = run_probe(there, lower_quantize_wide);
         ASSERT_EQ(wide.reject, "");
         EXPECT_EQ(std::memcmp(wide.outputs[0].data(), codes.data(), codes.bytes()), 0) << scale;
@@ -221,11 +221,13 @@ void wide_codes_equal_the_reference(Dtype dtype, T zero_point) {
 }
 
 TEST(QuantizeLinear, SixteenBits) {
-  OCTET_NEEDS_ISA(Isa::avx2);
-  wide_codes_equal_the_reference<u16>(Dtype::u16, 32111);
-  wide_codes_equal_the_reference<u16>(Dtype::u16, 0);
-  wide_codes_equal_the_reference<s16>(Dtype::s16, 0);
-  wide_codes_equal_the_reference<s16>(Dtype::s16, -700);
+  for (const QuantizeWideKernel& kernel : kQuantizeWideKernels) {
+    if (!hardware_has(kernel.isa)) continue;
+    wide_codes_equal_the_reference<u16>(kernel.isa, Dtype::u16, 32111);
+    wide_codes_equal_the_reference<u16>(kernel.isa, Dtype::u16, 0);
+    wide_codes_equal_the_reference<s16>(kernel.isa, Dtype::s16, 0);
+    wide_codes_equal_the_reference<s16>(kernel.isa, Dtype::s16, -700);
+  }
 }
 
 TEST(QuantizeLinear, AScaleForEachChannel) {

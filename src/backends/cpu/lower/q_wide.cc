@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear and DequantizeLinear of 16-bit codes with one scale. Products of such codes are real: between them these two run.
+#include <algorithm>
 #include <memory>
 
 #include "backends/cpu/device.h"
-#include "backends/cpu/kernels/codes/quantize/quantize_args.h"
+#include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
@@ -20,7 +21,10 @@ struct WideScalars {
 };
 
 std::string WideScalars::read(const LowerRequest& request, Dtype codes) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  const auto runs = [&](const QuantizeWideKernel& row) {
+    return isa_of(request.target).has(row.isa);
+  };
+  if (std::ranges::none_of(kQuantizeWideKernels, runs)) return "the instruction set has no vectors";
   if (codes != Dtype::u16 && codes != Dtype::s16) return "the codes are neither u16 nor s16";
   if (request.constant(0) != nullptr) return "the input is a constant";
   const Tensor* given = request.constant(1);
@@ -57,12 +61,13 @@ Offer lower_quantize_wide(const LowerRequest& request) {
   if (std::string reason = s.read(request, request.outputs[0].dtype); !reason.empty())
     return Reject{reason};
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
-  return wide_elementwise(
-      request, "quantize_f32_wide_avx2", [s](const StepArgs& args, s64 dst, s64 src, s64 count) {
-        quantize_f32_wide_avx2({reinterpret_cast<const f32*>(args.inputs[0]) + src,
-                                reinterpret_cast<u16*>(args.outputs[0]) + dst, count, s.scale,
-                                s.zero_point, s.is_signed ? -32768 : 0});
-      });
+  const QuantizeWideKernel& kernel = best_kernel(kQuantizeWideKernels, isa_of(request.target));
+  return wide_elementwise(request, kernel.name,
+                          [s, &kernel](const StepArgs& args, s64 dst, s64 src, s64 count) {
+                            kernel.run({reinterpret_cast<const f32*>(args.inputs[0]) + src,
+                                        reinterpret_cast<u16*>(args.outputs[0]) + dst, count,
+                                        s.scale, s.zero_point, s.is_signed ? -32768 : 0});
+                          });
 }
 
 Offer lower_dequantize_wide(const LowerRequest& request) {
@@ -70,12 +75,13 @@ Offer lower_dequantize_wide(const LowerRequest& request) {
   if (std::string reason = s.read(request, request.inputs[0].dtype); !reason.empty())
     return Reject{reason};
   if (request.outputs[0].dtype != Dtype::f32) return Reject{"the output is not f32"};
-  return wide_elementwise(
-      request, "dequantize_wide_f32_avx2", [s](const StepArgs& args, s64 dst, s64 src, s64 count) {
-        dequantize_wide_f32_avx2({reinterpret_cast<const u16*>(args.inputs[0]) + src,
-                                  reinterpret_cast<f32*>(args.outputs[0]) + dst, count, s.scale,
-                                  s.zero_point, s.is_signed});
-      });
+  const DequantizeWideKernel& kernel = best_kernel(kDequantizeWideKernels, isa_of(request.target));
+  return wide_elementwise(request, kernel.name,
+                          [s, &kernel](const StepArgs& args, s64 dst, s64 src, s64 count) {
+                            kernel.run({reinterpret_cast<const u16*>(args.inputs[0]) + src,
+                                        reinterpret_cast<f32*>(args.outputs[0]) + dst, count,
+                                        s.scale, s.zero_point, s.is_signed});
+                          });
 }
 
 }  // namespace octet

@@ -13,7 +13,11 @@ inline f64 code_unit_rate(Isa isa) {
   if (isa.has(Isa::amx)) return 1024;
   if (isa.has(Isa::vnni)) return 128;
   if (isa.has(Isa::avx_vnni)) return 64;
-  return isa.has(Isa::avx2) ? 23 : 1;
+  if (isa.has(Isa::avx2)) return 23;
+  // Two usmmla of 32, or sdot of 16, or one smlal of 4, in a cycle of a Neoverse V1 and N1 and a Cortex-A53 (their optimization guides).
+  if (isa.has(Isa::i8mm)) return 64;
+  if (isa.has(Isa::dotprod)) return 32;
+  return isa.has(Isa::neon) ? 4 : 1;
 }
 inline f64 conv_unit_rate(const ConvKernel& kernel) {
   // vpmaddubsw and what follows it for 32 products in 1.09 cycles.

@@ -26,7 +26,7 @@ s64 scratch_bytes(const ConvKernel& kernel, const ConvGeometry& g) {
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 chunks = taps * ceil_div(g.in_channels_per_group(), kConvChunk);
   if (kernel.pairs) return pair_row_bytes(chunks) * kernel.pixels;
-  return align64(chunks * kConvChunk) * kernel.pixels * 2;
+  return align64(packed_depth(kernel, chunks)) * kernel.pixels * 2;
 }
 
 bool short_runs(const ConvGeometry& g, bool dense_pixels) {
@@ -166,7 +166,8 @@ void DenseConv::run_copied(const Call& call, const Part& part) const noexcept {
 void DenseConv::run_pixels(const Call& call, const Part& part,
                            const Source& source) const noexcept {
   const Window& window = geometry_.window;
-  const s64 block_bytes = kernel_.channels * packed_->chunks * kConvChunk * kernel_.weight_bytes;
+  const s64 block_bytes =
+      kernel_.channels * packed_depth(kernel_, packed_->chunks) * kernel_.weight_bytes;
   const s64 blocks = std::max<s64>(1, kWeightBudget / block_bytes);
   const s64 element = epilogue_.real ? 4 : 1;
   const s64 src_step = window.w().stride * source.strides.pixel;
@@ -206,7 +207,7 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
 void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const noexcept {
   const s64 channels = geometry_.out_channels_per_group();
   const s64 first = first_block * kernel_.channels;
-  const s64 k_bytes = packed_->chunks * kConvChunk * kernel_.weight_bytes;
+  const s64 k_bytes = packed_depth(kernel_, packed_->chunks) * kernel_.weight_bytes;
   tile.chunks = packed_->chunks;
   tile.epilogue = &epilogue_;
   tile.channels = std::min(last_block * kernel_.channels, channels) - first;

@@ -23,20 +23,31 @@ struct ConvKernel {
   Isa isa;
   s64 pixels;  // rows of the register tile
   s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
-  s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
+  s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group, rounded up][channels][group]
   s64 weight_bytes;    // of one packed weight: 1 is s8, 2 is s16
   bool copies;         // needs scratch for the activations of a tile
   f64 macs_per_cycle;  // of the inner loop, for the estimated cost
   f64 pixel_cycles;    // likewise, around it, of a pixel and group
   void (*run)(const ConvTile&);
   bool pairs = false;  // weights sorted by pairing, see conv_pairs.h
+  // Codes less this are what it multiplies; the bias that it gets has the weights' sums times this.
+  s32 shift = 0;
 };
+
+// Bytes of a window of so many chunks as the kernel's weights have them.
+constexpr s64 packed_depth(const ConvKernel& kernel, s64 chunks) {
+  return (chunks * kConvChunk + kernel.pack_group - 1) / kernel.pack_group * kernel.pack_group;
+}
 
 // Best first; for any weights.
 inline constexpr ConvKernel kConvKernels[] = {
     {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, 112, 5, conv_u8s8_6x64_vnni},
     {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, 80, 8, conv_u8s8_6x16_avxvnni},
     {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, 23, 15, conv_u8s8_6x16_avx2},
+    {"conv_u8s8_6x16_i8mm", Isa::i8mm, 6, 16, 8, 1, true, 48, 10, conv_u8s8_6x16_i8mm},
+    {"conv_u8s8_6x16_dotprod", Isa::dotprod, 6, 16, 4, 1, true, 26, 10, conv_u8s8_6x16_dotprod,
+     false, 128},
+    {"conv_u8s8_6x16_neon", Isa::neon, 6, 16, 1, 2, true, 3.5, 10, conv_u8s8_6x16_neon},
     {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, 1, 10, conv_u8s8_1x16_plain},
 };
 
@@ -47,7 +58,11 @@ inline constexpr ConvKernel kConstantConvKernels[] = {
     {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, true, 60, 10, conv_u8s8_6x16_pairs_avx2,
      true},
     kConvKernels[3],
+    kConvKernels[4],
+    kConvKernels[5],
+    kConvKernels[6],
 };
+static_assert(kConvKernels[6].isa == Isa::none);  // all rows are there
 
 struct ConvSpec {
   ConvGeometry geometry;

@@ -76,5 +76,8 @@ OCTET_X86_64(void, conv_u8s8_6x16_avx2, const ConvTile& tile);
 OCTET_X86_64(void, conv_u8s8_6x16_pairs_avx2, const ConvTile& tile);
 OCTET_X86_64(void, conv_u8s8_6x16_avxvnni, const ConvTile& tile);
 OCTET_X86_64(void, conv_u8s8_6x64_vnni, const ConvTile& tile);
+OCTET_AARCH64(void, conv_u8s8_6x16_neon, const ConvTile& tile);
+OCTET_AARCH64(void, conv_u8s8_6x16_dotprod, const ConvTile& tile);
+OCTET_AARCH64(void, conv_u8s8_6x16_i8mm, const ConvTile& tile);
 
 }  // namespace octet

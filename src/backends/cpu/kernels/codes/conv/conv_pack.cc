@@ -55,15 +55,17 @@ struct Packer {
   const ConvWeights& weights;
   const ConvChunks& chunks;
 
-  // One block: [chunks * 4 / group][width][group] of T.
+  s64 depth() const { return packed_depth(kernel, static_cast<s64>(chunks.offsets.size())); }
+
+  // One block: [depth / group][width][group] of T.
   template <class T>
   void block(s64 first, s64 channels, s64 width, T* dst) const {
     const s64 group = kernel.pack_group;
-    const s64 steps = static_cast<s64>(chunks.sources.size()) / group;
-    for (s64 step = 0; step < steps; ++step) {
-      const s64* sources = chunks.sources.data() + step * group;
-      T* row = dst + step * width * group;
-      for (s64 i = 0; i < group; ++i) {
+    const s64 bytes = static_cast<s64>(chunks.sources.size());
+    for (s64 at = 0; at < bytes; at += group) {
+      const s64* sources = chunks.sources.data() + at;
+      T* row = dst + at * width;
+      for (s64 i = 0; i < std::min(group, bytes - at); ++i) {
         if (sources[i] < 0) continue;
         const s8* src =
             weights.data.data() + first * weights.channel_stride + sources[i] * weights.k_stride;
@@ -130,7 +132,7 @@ struct Packer {
       } else {
         block(first + c, count, width, reinterpret_cast<s16*>(dst));
       }
-      dst += width * static_cast<s64>(chunks.sources.size()) * kernel.weight_bytes;
+      dst += width * depth() * kernel.weight_bytes;
     }
   }
 };
@@ -216,6 +218,8 @@ std::string constants_key(const ConvGeometry& g, const ConvConstants& constants)
 
 PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const ImageStrides& strides,
                      const ConvConstants& constants) {
+  ConvConstants met = constants;  // by the codes that the kernel multiplies
+  met.input_zero_point -= kernel.shift;
   PackedConv packed;
   const s64 channels = g.out_channels_per_group();
   packed.padded_channels = round_up(channels, kConvLanes);
@@ -233,7 +237,7 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
     } else if (group == 0) {
       packed.chunks = static_cast<s64>(chunks.offsets.size());
       packed.group_bytes =
-          packed.padded_channels * packed.chunks * kConvChunk * kernel.weight_bytes;
+          packed.padded_channels * packed_depth(kernel, packed.chunks) * kernel.weight_bytes;
       packed.weights.resize(static_cast<size_t>(g.groups * packed.group_bytes));
     }
     if (!kernel.pairs) {
@@ -244,7 +248,7 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
       const auto at = static_cast<size_t>(group * packed.padded_channels + c);
       const auto channel = static_cast<size_t>(constants.multiplier.size() == 1 ? 0 : first + c);
       // Wraps, see folded_bias().
-      const auto bias = static_cast<u32>(folded_bias(constants, g, first + c));
+      const auto bias = static_cast<u32>(folded_bias(met, g, first + c));
       packed.bias[at] = static_cast<s32>(static_cast<u32>(packed.bias[at]) + bias);
       packed.multiplier[at] = constants.multiplier[channel];
     }

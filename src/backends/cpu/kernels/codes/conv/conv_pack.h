@@ -37,7 +37,7 @@ struct PackedConv {
   s64 chunks = 0;
   s64 padded_channels = 0;  // of one group, a multiple of kConvLanes
   s64 group_bytes = 0;      // of one group's weights
-  // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
+  // [groups][blocks][packed_depth() / pack_group][channels of the block][pack_group]
   AlignedVector<u8> weights;
   // Of a pair kernel, see conv_pairs.h: rows of [groups], blocks of [groups][channels / 8].
   std::vector<ConvRun> pair_runs;

@@ -34,16 +34,30 @@ struct DepthwiseKernel {
   s64 group;         // taps that one multiply-add instruction sums
   bool vertical;     // a group holds taps of one column (else taps in row-major order)
   s64 weight_bytes;  // 1 is s8, 2 is s16
-  bool interleaves;  // needs scratch: 64 channels x group of each column
+  bool interleaves;  // needs scratch: a block of at most 64 channels x group of each column
   f64 block_cycles;  // of a pixel, a tap and a whole block of channels, for the estimated cost
   f64 rest_blocks;   // as many blocks cost the channels that fill none
   void (*run)(const DepthwiseRow&);
+  s32 shift =
+      0;  // codes less this are what it multiplies; the bias that it gets has the weights' sums times this
 };
 
 // Best first.
 inline constexpr DepthwiseKernel kDepthwiseKernels[] = {
     {"depthwise_u8s8_64_vnni", Isa::vnni, {4, 4}, 4, true, 1, true, 5, 1, depthwise_u8s8_64_vnni},
     {"depthwise_u8s8_16_avx2", Isa::avx2, {2, 2}, 2, false, 2, false, 5, 6, depthwise_u8s8_16_avx2},
+    {"depthwise_u8s8_16_dotprod",
+     Isa::dotprod,
+     {1, 4},
+     4,
+     true,
+     1,
+     true,
+     2,
+     2,
+     depthwise_u8s8_16_dotprod,
+     128},
+    {"depthwise_u8s8_16_neon", Isa::neon, {1, 4}, 1, false, 2, false, 5, 2, depthwise_u8s8_16_neon},
     {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 2, false, 12, 1, depthwise_u8s8_plain},
 };
 

@@ -36,5 +36,7 @@ inline constexpr s64 kDepthwisePixels = 16;
 void depthwise_u8s8_plain(const DepthwiseRow& row);
 OCTET_X86_64(void, depthwise_u8s8_16_avx2, const DepthwiseRow& row);
 OCTET_X86_64(void, depthwise_u8s8_64_vnni, const DepthwiseRow& row);
+OCTET_AARCH64(void, depthwise_u8s8_16_neon, const DepthwiseRow& row);
+OCTET_AARCH64(void, depthwise_u8s8_16_dotprod, const DepthwiseRow& row);
 
 }  // namespace octet

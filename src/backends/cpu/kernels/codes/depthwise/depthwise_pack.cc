@@ -81,13 +81,15 @@ PackedDepthwise DepthwiseConv::pack(const DepthwiseKernel& kernel, const Depthwi
   } else {
     pack_weights(kernel, spec, steps, reinterpret_cast<s16*>(packed.weights.data()));
   }
+  DepthwiseSpec met = spec;  // by the codes that the kernel multiplies
+  met.input_zero_point -= kernel.shift;
   packed.bias.resize(static_cast<size_t>(padded));
   packed.multiplier.resize(packed.bias.size());
   for (s64 i = 0; i < padded; ++i) {
     const s64 channel = i / width * width + kernel.order.channel(i % width);
     if (channel >= channels) continue;
     const auto from = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : channel);
-    packed.bias[static_cast<size_t>(i)] = depthwise_bias(spec, channel);
+    packed.bias[static_cast<size_t>(i)] = depthwise_bias(met, channel);
     packed.multiplier[static_cast<size_t>(i)] = spec.multiplier[from];
   }
   return packed;

@@ -33,11 +33,14 @@ struct BinaryRun {
 void add_u8_plain(const BinaryRun& run);
 OCTET_X86_64(void, add_u8_avx2, const BinaryRun& run);
 OCTET_X86_64(void, add_u8_vnni, const BinaryRun& run);
+OCTET_AARCH64(void, add_u8_neon, const BinaryRun& run);
 void min_u8_plain(const BinaryRun& run);
 OCTET_X86_64(void, min_u8_avx2, const BinaryRun& run);
 OCTET_X86_64(void, min_u8_vnni, const BinaryRun& run);
+OCTET_AARCH64(void, min_u8_neon, const BinaryRun& run);
 void mul_u8_plain(const BinaryRun& run);
 OCTET_X86_64(void, mul_u8_avx2, const BinaryRun& run);
 OCTET_X86_64(void, mul_u8_vnni, const BinaryRun& run);
+OCTET_AARCH64(void, mul_u8_neon, const BinaryRun& run);
 
 }  // namespace octet

@@ -55,7 +55,7 @@ BatchedMatmul::BatchedMatmul(const ConvKernel& kernel, const MatmulSpec& spec)
     bias_[i] = spec.bias.empty() ? 0 : spec.bias[i];
     multiplier_[i] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : i];
   }
-  const auto packed_k = static_cast<s64>(chunks_.sources.size());
+  const s64 packed_k = packed_depth(kernel, static_cast<s64>(chunks_.offsets.size()));
   vectors_ = kernel.isa == Isa::vnni && kernel.weight_bytes == 1 && kernel.pack_group == 4 &&
              kernel.channels == kProductBlock * kProductColumns && geometry().k % 4 == 0 &&
              (views_.b_k == 1 || views_.b_n == 1);
@@ -78,7 +78,7 @@ BatchedMatmul::Workspace BatchedMatmul::workspace_of(const Call& call, int threa
 
 namespace {
 
-// One block of packed weights, see ConvKernel: [steps][width][group] of T.
+// One block of packed weights, see ConvKernel: [steps][width][group] of T. The last step may lack sources.
 template <class T>
 struct BlockPacker {
   const u8* b;  // first column of the block
@@ -89,7 +89,8 @@ struct BlockPacker {
   void pack(T* dst) const {
     for (size_t at = 0; at < sources.size(); at += static_cast<size_t>(group)) {
       for (s64 i = 0; i < group; ++i) {
-        const s64 k = sources[at + static_cast<size_t>(i)];
+        const size_t source = at + static_cast<size_t>(i);
+        const s64 k = source < sources.size() ? sources[source] : -1;
         for (s64 c = 0; c < columns && k >= 0; ++c) {
           dst[c * group + i] = static_cast<T>(b[k * k_stride + c * n_stride] - 128);
         }
@@ -135,14 +136,16 @@ void BatchedMatmul::pack_by_elements(const u8* b, const Workspace& workspace) co
                        width, kernel_.pack_group, chunks_.sources}
           .pack(reinterpret_cast<s16*>(dst));
     }
-    dst += width * static_cast<s64>(chunks_.sources.size()) * kernel_.weight_bytes;
+    dst += width * packed_depth(kernel_, static_cast<s64>(chunks_.offsets.size())) *
+           kernel_.weight_bytes;
   }
   std::copy(bias_.begin(), bias_.end(), workspace.bias);
-  // bias - zero_a * sum(b' - z), with b' - z = b - zero_b
-  const s32 zero_b = shifted_zero_b_ + 128;
-  for (s64 row = 0; row < k && zero_a_ != 0; ++row) {
+  // bias - zero_a * sum(b' - z) + shift * sum(b'), with b' - z = b - zero_b
+  const s32 zero_b = shifted_zero_b_ + 128, shift = kernel_.shift;
+  for (s64 row = 0; row < k && (zero_a_ != 0 || shift != 0); ++row) {
     for (s64 c = 0; c < n; ++c) {
-      const s32 share = zero_a_ * (b[row * views_.b_k + c * views_.b_n] - zero_b);
+      const s32 code = b[row * views_.b_k + c * views_.b_n];
+      const s32 share = zero_a_ * (code - zero_b) - shift * (code - 128);
       workspace.bias[c] =
           static_cast<s32>(static_cast<u32>(workspace.bias[c]) - static_cast<u32>(share));
     }

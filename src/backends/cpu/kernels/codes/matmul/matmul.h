@@ -14,6 +14,7 @@ namespace octet {
 
 // b becomes s8 by subtracting 128, so with z = zero_b - 128:
 //   sum (a - zero_a)(b - zero_b) = sum a * b' - z * sum(a) - zero_a * sum(b') + k * zero_a * z
+// where a kernel that multiplies a - shift lacks shift * sum(b').
 struct MatmulSpec {
   MatMulViews views;
   s32 zero_a = 0;

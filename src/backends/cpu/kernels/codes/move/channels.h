@@ -24,6 +24,7 @@ struct ChannelKernel {
 inline constexpr ChannelKernel kChannelKernels[] = {
     {"gather_channels_vnni", Isa::vnni, gather_channels_vnni, 64, false},
     {"gather_channels_avx2", Isa::avx2, gather_channels_avx2, 16, true},
+    {"gather_channels_neon", Isa::neon, gather_channels_neon, 16, true},
     {"gather_channels_plain", Isa::none, gather_channels_plain, 64, false},
 };
 

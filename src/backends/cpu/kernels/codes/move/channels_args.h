@@ -36,5 +36,6 @@ struct ChannelRun {
 void gather_channels_plain(const ChannelRun& run);
 OCTET_X86_64(void, gather_channels_avx2, const ChannelRun& run);
 OCTET_X86_64(void, gather_channels_vnni, const ChannelRun& run);
+OCTET_AARCH64(void, gather_channels_neon, const ChannelRun& run);
 
 }  // namespace octet

@@ -21,6 +21,7 @@ struct NormKernel {
 inline constexpr NormKernel kInstanceNormKernels[] = {
     {"instance_norm_u8_vnni", Isa::vnni, code_sums_vnni, code_lines_vnni},
     {"instance_norm_u8_avx2", Isa::avx2, code_sums_avx2, code_lines_avx2},
+    {"instance_norm_u8_neon", Isa::neon, code_sums_neon, code_lines_neon},
     {"instance_norm_u8_plain", Isa::none, code_sums_plain, code_lines_plain},
 };
 

@@ -31,8 +31,10 @@ struct CodeLinesArgs {
 void code_sums_plain(const CodeSumsArgs& args);
 OCTET_X86_64(void, code_sums_avx2, const CodeSumsArgs& args);
 OCTET_X86_64(void, code_sums_vnni, const CodeSumsArgs& args);
+OCTET_AARCH64(void, code_sums_neon, const CodeSumsArgs& args);
 void code_lines_plain(const CodeLinesArgs& args);
 OCTET_X86_64(void, code_lines_avx2, const CodeLinesArgs& args);
 OCTET_X86_64(void, code_lines_vnni, const CodeLinesArgs& args);
+OCTET_AARCH64(void, code_lines_neon, const CodeLinesArgs& args);
 
 }  // namespace octet

@@ -22,11 +22,13 @@ struct PoolKernel {
 inline constexpr PoolKernel kMaxPoolKernels[] = {
     {"max_pool_u8_vnni", Isa::vnni, max_pool_u8_vnni},
     {"max_pool_u8_avx2", Isa::avx2, max_pool_u8_avx2},
+    {"max_pool_u8_neon", Isa::neon, max_pool_u8_neon},
     {"max_pool_u8_plain", Isa::none, max_pool_u8_plain},
 };
 inline constexpr PoolKernel kAveragePoolKernels[] = {
     {"average_pool_u8_vnni", Isa::vnni, average_pool_u8_vnni},
     {"average_pool_u8_avx2", Isa::avx2, average_pool_u8_avx2},
+    {"average_pool_u8_neon", Isa::neon, average_pool_u8_neon},
     {"average_pool_u8_plain", Isa::none, average_pool_u8_plain},
 };
 

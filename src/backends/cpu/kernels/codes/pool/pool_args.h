@@ -40,8 +40,10 @@ inline void each_pixel(PooledPixel window) {
 void max_pool_u8_plain(const PooledPixel& window);
 OCTET_X86_64(void, max_pool_u8_avx2, const PooledPixel& window);
 OCTET_X86_64(void, max_pool_u8_vnni, const PooledPixel& window);
+OCTET_AARCH64(void, max_pool_u8_neon, const PooledPixel& window);
 void average_pool_u8_plain(const PooledPixel& window);
 OCTET_X86_64(void, average_pool_u8_avx2, const PooledPixel& window);
 OCTET_X86_64(void, average_pool_u8_vnni, const PooledPixel& window);
+OCTET_AARCH64(void, average_pool_u8_neon, const PooledPixel& window);
 
 }  // namespace octet

@@ -26,12 +26,34 @@ struct DequantizeKernel {
 inline constexpr QuantizeKernel kQuantizeKernels[] = {
     {"quantize_f32_u8_vnni", Isa::vnni, quantize_f32_u8_vnni, interleave3_u8_vnni},
     {"quantize_f32_u8_avx2", Isa::avx2, quantize_f32_u8_avx2, interleave3_u8_plain},
+    {"quantize_f32_u8_neon", Isa::neon, quantize_f32_u8_neon, interleave3_u8_neon},
     {"quantize_f32_u8_plain", Isa::none, quantize_f32_u8_plain, interleave3_u8_plain},
 };
 inline constexpr DequantizeKernel kDequantizeKernels[] = {
     {"dequantize_u8_f32_vnni", Isa::vnni, dequantize_u8_f32_vnni},
     {"dequantize_u8_f32_avx2", Isa::avx2, dequantize_u8_f32_avx2},
+    {"dequantize_u8_f32_neon", Isa::neon, dequantize_u8_f32_neon},
     {"dequantize_u8_f32_plain", Isa::none, dequantize_u8_f32_plain},
+};
+
+// Of 16-bit codes; without plain rows.
+struct QuantizeWideKernel {
+  const char* name;
+  Isa isa;
+  void (*run)(const QuantizeWideRun&);
+};
+struct DequantizeWideKernel {
+  const char* name;
+  Isa isa;
+  void (*run)(const DequantizeWideRun&);
+};
+inline constexpr QuantizeWideKernel kQuantizeWideKernels[] = {
+    {"quantize_f32_wide_avx2", Isa::avx2, quantize_f32_wide_avx2},
+    {"quantize_f32_wide_neon", Isa::neon, quantize_f32_wide_neon},
+};
+inline constexpr DequantizeWideKernel kDequantizeWideKernels[] = {
+    {"dequantize_wide_f32_avx2", Isa::avx2, dequantize_wide_f32_avx2},
+    {"dequantize_wide_f32_neon", Isa::neon, dequantize_wide_f32_neon},
 };
 
 // What the kernels may use instead of dividing by `scale`; zeros where not every code would be the same.

@@ -62,13 +62,18 @@ struct InterleaveRun {
 
 void interleave3_u8_plain(const InterleaveRun& run);
 OCTET_X86_64(void, interleave3_u8_vnni, const InterleaveRun& run);
+OCTET_AARCH64(void, interleave3_u8_neon, const InterleaveRun& run);
 void quantize_f32_u8_plain(const QuantizeRun& run);
 OCTET_X86_64(void, quantize_f32_u8_avx2, const QuantizeRun& run);
 OCTET_X86_64(void, quantize_f32_u8_vnni, const QuantizeRun& run);
+OCTET_AARCH64(void, quantize_f32_u8_neon, const QuantizeRun& run);
 void dequantize_u8_f32_plain(const DequantizeRun& run);
 OCTET_X86_64(void, dequantize_u8_f32_avx2, const DequantizeRun& run);
 OCTET_X86_64(void, dequantize_u8_f32_vnni, const DequantizeRun& run);
+OCTET_AARCH64(void, dequantize_u8_f32_neon, const DequantizeRun& run);
 OCTET_X86_64(void, quantize_f32_wide_avx2, const QuantizeWideRun& run);
 OCTET_X86_64(void, dequantize_wide_f32_avx2, const DequantizeWideRun& run);
+OCTET_AARCH64(void, quantize_f32_wide_neon, const QuantizeWideRun& run);
+OCTET_AARCH64(void, dequantize_wide_f32_neon, const DequantizeWideRun& run);
 
 }  // namespace octet

@@ -17,6 +17,7 @@ struct TableKernel {
 inline constexpr TableKernel kTableKernels[] = {
     {"table_u8_vnni", Isa::vnni, table_u8_vnni},
     {"table_u8_avx2", Isa::avx2, table_u8_avx2},
+    {"table_u8_neon", Isa::neon, table_u8_neon},
     {"table_u8_plain", Isa::none, table_u8_plain},
 };
 

@@ -17,5 +17,6 @@ struct TableRun {
 void table_u8_plain(const TableRun& run);
 OCTET_X86_64(void, table_u8_avx2, const TableRun& run);
 OCTET_X86_64(void, table_u8_vnni, const TableRun& run);
+OCTET_AARCH64(void, table_u8_neon, const TableRun& run);
 
 }  // namespace octet
