@@ -5,7 +5,8 @@
     bench/cpu.py --octet build/release/octet --models DIR --data DIR [--json]
 
 Every runtime gets the same Q/DQ model. The runtimes take turns for several rounds, so a busy
-machine slows all of them alike; a figure is the median of the rounds. See bench/README.md.
+machine slows all of them alike; a figure is the median of the rounds, beside it the fastest run and
+processor time, which other programs do not stretch. See bench/README.md.
 """
 
 import argparse
@@ -89,11 +90,13 @@ def measure_network(args, network, files, threads, batch):
     rounds = {key: [value.median for value in values] for key, values in times.items()}
     ms = {key: round(statistics.median(values), 4) for key, values in rounds.items()}
     fastest = {key: round(min(value.fastest for value in values), 4) for key, values in times.items()}
+    processor = {key: round(min(value.processor for value in values), 4) for key, values in times.items()}
     row = {"name": network.name, "threads": threads, "batch": batch, "octet_ms": ms.get(OCTET_QDQ),
            "octet_int8_ms": ms.get(OCTET_INT8), "octet_fp32_ms": ms.get(OCTET_FP32),
            "onnxruntime_fp32_ms": ms.get(ORT_FP32),
            "median_ms": ms, "peers": {key: ms[key] for key in PEERS if key in ms},
            "ratio_to_best": ratio(ms), "fastest_ms": fastest, "ratio_of_fastest": ratio(fastest),
+           "processor_ms": processor, "ratio_of_processor": ratio(processor),
            "ratio_to_before": ratio_to_before(ms), "ratio_of_fastest_to_before": ratio_to_before(fastest),
            "spread_ms": {key: [round(min(v), 4), round(max(v), 4)] for key, v in rounds.items()},
            "memory_mib": {key: ready[key].memory_mib for key in times},
@@ -118,6 +121,7 @@ def report_of(args, rows, missed):
               "networks": rows,
               "geomean_ratio_to_best": geomean([row["ratio_to_best"] for row in rows]),
               "geomean_ratio_of_fastest": geomean([row["ratio_of_fastest"] for row in rows]),
+              "geomean_ratio_of_processor": geomean([row["ratio_of_processor"] for row in rows]),
               "geomean_to_before": geomean([row["ratio_to_before"] for row in rows]),
               "geomean_of_fastest_to_before": geomean([row["ratio_of_fastest_to_before"] for row in rows]),
               "geomeans": [{"threads": threads, "batch": batch, "ratio_to_best": geomean(

@@ -30,12 +30,14 @@ def time_cell(row, key):
 
 
 def print_times(report, keys):
-    head = ["network", "threads", "batch", *(TITLES[key] for key in keys), "best peer / Octet", "of fastest runs"]
+    head = ["network", "threads", "batch", *(TITLES[key] for key in keys), "best peer / Octet", "of fastest runs",
+            "of processor time"]
     print_table(head, [[row["name"], row["threads"], row["batch"], *(time_cell(row, key) for key in keys),
-                        row["ratio_to_best"] or "-", row["ratio_of_fastest"] or "-"]
+                        row["ratio_to_best"] or "-", row["ratio_of_fastest"] or "-", row.get("ratio_of_processor") or "-"]
                        for row in report["networks"]])
     print(f"\nGeometric mean of best peer / Octet: {report['geomean_ratio_to_best']}, "
-          f"of the fastest runs: {report['geomean_ratio_of_fastest']}")
+          f"of the fastest runs: {report['geomean_ratio_of_fastest']}, "
+          f"of processor time: {report.get('geomean_ratio_of_processor', '-')}")
     for part in report["geomeans"]:
         print(f"* {part['threads']} threads, batch {part['batch']}: {part['ratio_to_best']}")
     if report.get("geomean_to_before"):

@@ -21,6 +21,7 @@
 #include "octet/engine.h"
 #include "octet/error_stats.h"
 #include "octet/inspect.h"
+#include "octet/mapped_engine.h"
 #include "octet/saved_outputs.h"
 
 namespace octet::cli {
@@ -62,6 +63,7 @@ struct Options {
   int64_t batch = 1;
   std::vector<std::string> shapes;
   ModelFlags model;
+  bool mmap = false;
   LimitFlags limits;
   bool json = false;
 };
@@ -207,12 +209,17 @@ RunInputs inputs_of(const Options& options, const Engine& engine) {
   return inputs;
 }
 
+Engine opened_by(const Options& options) {
+  if (options.mmap && begins_as_engine(options.engine)) return map_engine(options.engine);
+  return open_engine({options.engine, options.threads, options.model});
+}
+
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   if (options.layers && !options.output->given())
     fail(Error::Code::invalid_argument, "--layers writes what layers give; name the file with -o");
-  const Engine opened = open_engine({options.engine, options.threads, options.model});
+  const Engine opened = opened_by(options);
   const Engine engine = options.layers ? with_inner_values(opened) : opened;
   const auto tuning = read_tuning(options.tuning);
   NanWatch watch(opened, {options.threads, options.device});
@@ -278,6 +285,9 @@ Command add_run(CLI::App& parent) {
   add_device_flag(*app, options->device);
   add_tuning_flag(*app, options->tuning);
   add_model_flags(*app, options->model);
+  app->add_flag(
+      "--mmap", options->mmap,
+      "leave an engine's weights in its file, which nobody may write into or cut short meanwhile");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }, &options->outputs};

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/mapped_file.h"
 #include "core/memory.h"
 #include "core/sniff.h"
 #include "graph/text.h"
@@ -113,23 +114,49 @@ template <class... Args>
        fmt::format(format, std::forward<Args>(args)...));
 }
 
+// Whose bytes they are: a mapped file's may change after they were checked.
+enum class Bytes { own, mapped };
+
+// Weights that nobody takes for places or sizes, and of which a copy would cost something.
+bool may_stay_mapped(const TensorType& type) {
+  constexpr s64 kFew = 1 << 16;
+  switch (type.dtype) {
+    case Dtype::f32:
+    case Dtype::f16:
+    case Dtype::bf16:
+    case Dtype::s8:
+    case Dtype::u8:
+      return type.bytes() >= kFew;
+    default:
+      return false;
+  }
+}
+
 // The sections of a file whose header, table and checksums are right.
 class Reader {
  public:
-  Reader(std::shared_ptr<const std::byte> bytes, size_t size)
-      : bytes_(std::move(bytes)), size_(size) {
+  Reader(std::shared_ptr<const std::byte> bytes, size_t size, Bytes whose = Bytes::own)
+      : bytes_(std::move(bytes)), size_(size), whose_(whose) {
     read_header();
+    if (whose_ == Bytes::mapped) copy_texts();
     for (u32 i = 0; i < count_; ++i) check_section(i);
   }
 
   bool has(u32 section) const { return section < count_; }
 
-  std::string_view text(u32 section) const {
-    return {reinterpret_cast<const char*>(bytes_.get()) + sections_[section].offset,
-            sections_[section].bytes};
+  // Of what is read later than the rest: a mapped file may have changed.
+  void check_weights_again() const {
+    if (whose_ == Bytes::mapped) check_section(kBlobs);
   }
 
-  Tensor last_blob(const TensorType& type) const { return blob(blob_count() - 1, type); }
+  std::string_view text(u32 section) const {
+    return {reinterpret_cast<const char*>(begin_of(section)), sections_[section].bytes};
+  }
+
+  Tensor last_blob(const TensorType& type) const {
+    const Tensor last = blob(blob_count() - 1, type);
+    return whose_ == Bytes::mapped && may_stay_mapped(type) ? last.clone() : last;
+  }
 
   Tensor blob(s64 index, const TensorType& type) const {
     const Section& section = sections_[kBlobs];
@@ -143,7 +170,9 @@ class Reader {
     if (bytes != static_cast<u64>(type.bytes())) {
       damaged("blob #{} has {} bytes, {} needs {}", index, bytes, to_string(type), type.bytes());
     }
-    return {type, std::shared_ptr<const std::byte>(bytes_, bytes_.get() + section.offset + offset)};
+    const Tensor there(
+        type, std::shared_ptr<const std::byte>(bytes_, bytes_.get() + section.offset + offset));
+    return whose_ == Bytes::mapped && !may_stay_mapped(type) ? there.clone() : there;
   }
 
  private:
@@ -177,25 +206,47 @@ class Reader {
     if (header.file_bytes < size_) damaged("{} bytes after its end", size_ - header.file_bytes);
   }
 
+  // Parsed as they were when they were checked.
+  void copy_texts() {
+    for (u32 i = 0; i < count_; ++i) {
+      if (i == kBlobs) continue;
+      check_place(i);
+      const auto* from = bytes_.get() + sections_[i].offset;
+      texts_[i] = std::make_shared<const std::vector<std::byte>>(from, from + sections_[i].bytes);
+    }
+  }
+
+  const std::byte* begin_of(u32 section) const {
+    return texts_[section] != nullptr ? texts_[section]->data()
+                                      : bytes_.get() + sections_[section].offset;
+  }
+
   size_t table_bytes() const { return sizeof(Header) + count_ * sizeof(Section); }
 
-  void check_section(u32 index) const {
+  u64 floor_of(u32 index) const {
+    return index == 0 ? table_bytes() : sections_[index - 1].offset + sections_[index - 1].bytes;
+  }
+
+  void check_place(u32 index) const {
     const Section& section = sections_[index];
     char expected[8] = {};
     std::memcpy(expected, kSections[index].data(), kSections[index].size());
     if (std::memcmp(section.name, expected, sizeof expected) != 0)
       damaged("section {} is not '{}'", index, kSections[index]);
-    const u64 floor =
-        index == 0 ? table_bytes() : sections_[index - 1].offset + sections_[index - 1].bytes;
-    const bool inside = section.offset >= floor && section.offset <= size_ &&
+    const bool inside = section.offset >= floor_of(index) && section.offset <= size_ &&
                         section.bytes <= size_ - section.offset;
     if (!inside || section.offset % kAlignment != 0)
       damaged("section {} lies outside the file", kSections[index]);
-    if (XXH3_64bits(bytes_.get() + section.offset, section.bytes) != section.checksum) {
+  }
+
+  void check_section(u32 index) const {
+    check_place(index);
+    const Section& section = sections_[index];
+    if (XXH3_64bits(begin_of(index), section.bytes) != section.checksum) {
       damaged("checksum of section {} is wrong", kSections[index]);
     }
     // Padding belongs to no section: a flipped bit there is refused as well.
-    for (u64 at = floor; at < section.offset; ++at) {
+    for (u64 at = floor_of(index); at < section.offset; ++at) {
       if (bytes_.get()[at] != std::byte{0})
         damaged("data between sections, before {}", kSections[index]);
     }
@@ -217,8 +268,11 @@ class Reader {
 
   std::shared_ptr<const std::byte> bytes_;
   size_t size_;
+  Bytes whose_;
   u32 count_ = 0;
   Section sections_[kMostSections];
+  // Of a mapped file.
+  std::shared_ptr<const std::vector<std::byte>> texts_[kMostSections] = {};
 };
 
 Graph read_graph(const Reader& reader, u32 section) {
@@ -271,8 +325,9 @@ std::vector<std::byte> write_engine(const Model& model) {
   return out;
 }
 
-Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
-  const Reader reader(std::move(bytes), size);
+namespace {
+
+Model read_model(const Reader& reader) {
   Model model;
   const s64 attached = read_manifest(reader.text(kManifest), model);
   if (attached > 0) model.attachment = reader.last_blob({Dtype::u8, Shape{attached}});
@@ -284,10 +339,18 @@ Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
          seen, model.graph.inputs.size());
   }
   if (reader.has(kQdq)) {
-    model.with_qdq =
-        std::make_shared<const KeptGraph>([reader] { return read_graph(reader, kQdq); });
+    model.with_qdq = std::make_shared<const KeptGraph>([reader] {
+      reader.check_weights_again();
+      return read_graph(reader, kQdq);
+    });
   }
   return model;
+}
+
+}  // namespace
+
+Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
+  return read_model(Reader(std::move(bytes), size));
 }
 
 Model read_engine(std::span<const std::byte> bytes) {
@@ -314,18 +377,35 @@ void save_engine(const Model& model, const std::filesystem::path& path) {
   file.commit();
 }
 
-Model load_engine(const std::filesystem::path& path) {
+namespace {
+
+// What `read` makes of the file.
+template <class Read>
+Model loaded(const std::filesystem::path& path, const Read& read) {
   try {
-    return without_bad_alloc([&] {
-      const File file(path);
-      const auto bytes = allocate_engine(file.size());
-      file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
-      return read_engine(bytes, file.size());
-    });
+    return without_bad_alloc(read);
   } catch (Error& error) {
     error.add_context("loading '" + path.string() + "'");
     throw;
   }
+}
+
+}  // namespace
+
+Model load_engine(const std::filesystem::path& path) {
+  return loaded(path, [&] {
+    const File file(path);
+    const auto bytes = allocate_engine(file.size());
+    file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
+    return read_engine(bytes, file.size());
+  });
+}
+
+Model load_mapped_engine(const std::filesystem::path& path) {
+  return loaded(path, [&] {
+    const MappedFile file(path);
+    return read_model(Reader(file.bytes, file.size, Bytes::mapped));
+  });
 }
 
 }  // namespace octet

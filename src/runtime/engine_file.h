@@ -34,5 +34,7 @@ Tensor read_attachment(std::span<const std::byte> bytes);
 
 void save_engine(const Model& model, const std::filesystem::path& path);
 Model load_engine(const std::filesystem::path& path);
+// The same, but large weights stay where the file is mapped. What places, sizes and types are read from is copied before it is checked.
+Model load_mapped_engine(const std::filesystem::path& path);
 
 }  // namespace octet

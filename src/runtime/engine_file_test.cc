@@ -2,6 +2,7 @@
 #include "runtime/engine_file.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -101,6 +102,87 @@ TEST(EngineFile, AnAttachmentComesBack) {
   EXPECT_FALSE(read(write_engine(small_model())).attachment);
   EXPECT_TRUE(std::ranges::equal(read_attachment(write_engine(model)).as<u8>(), bytes));
   EXPECT_FALSE(read_attachment(write_engine(small_model())));
+}
+
+class MappedEngine : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "octet_mapped_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    path_ = folder_ / "small.octet";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Of `elements` more weights, and with a graph that is read when it is asked for.
+  static Model model_of(s64 elements) {
+    Model model = small_model();
+    const ValueId more = model.graph.add_constant("more", Tensor(Dtype::f32, Shape{elements}));
+    model.graph.outputs.push_back(more);
+    model.attachment = Tensor::of<u8>(Shape{5}, std::vector<u8>{1, 2, 3, 0, 255});
+    Graph kept = model.graph;
+    model.with_qdq = std::make_shared<const KeptGraph>(std::move(kept));
+    return model;
+  }
+
+  void overwrite(std::byte byte) const {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    for (u64 i = 0; i < fs::file_size(path_); ++i) file.put(static_cast<char>(byte));
+  }
+
+  fs::path folder_, path_;
+};
+
+TEST_F(MappedEngine, IsTheOneThatIsRead) {
+  for (const s64 elements : {1, 1 << 14, 1 << 16}) {
+    save_engine(model_of(elements), path_);
+    EXPECT_EQ(write_engine(load_mapped_engine(path_)), write_engine(load_engine(path_)))
+        << elements;
+  }
+}
+
+TEST_F(MappedEngine, OutlivesItsName) {
+  save_engine(model_of(1 << 16), path_);
+  const Bytes before = write_engine(load_engine(path_));
+  const Model mapped = load_mapped_engine(path_);
+  save_engine(model_of(1), path_);
+  EXPECT_EQ(write_engine(mapped), before);
+  EXPECT_NE(write_engine(load_mapped_engine(path_)), before);
+}
+
+// Places, sizes and texts are what they were when they were checked, whatever becomes of the file; so are constants of few bytes. What is read later is
+// checked again.
+TEST_F(MappedEngine, KeepsAllButLargeWeights) {
+  save_engine(model_of(100), path_);
+  Model before = load_engine(path_), mapped = load_mapped_engine(path_);
+  overwrite(std::byte{0xff});
+  EXPECT_THROW(mapped.with_qdq->graph(), Error);
+  before.with_qdq = mapped.with_qdq = nullptr;
+  EXPECT_EQ(write_engine(mapped), write_engine(before));
+}
+
+TEST_F(MappedEngine, RefusesWhatReadingRefuses) {
+  const auto error_of_file = [this](Model (*open)(const fs::path&)) -> std::string {
+    try {
+      open(path_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  save_engine(model_of(100), path_);
+  const Bytes bytes = write_engine(load_engine(path_));
+  for (size_t at = 0; at < bytes.size(); at += 7) {
+    Bytes changed = bytes;
+    changed[at] ^= std::byte{0x10};
+    if (at % 2 == 0) changed.resize(at);
+    std::ofstream(path_, std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(changed.data()),
+               static_cast<std::streamsize>(changed.size()));
+    const std::string error = error_of_file(load_mapped_engine);
+    EXPECT_NE(error, "") << at;
+    EXPECT_EQ(error, error_of_file(load_engine)) << at;
+  }
 }
 
 TEST(EngineFile, RoundTripKeepsEverything) {

@@ -102,6 +102,15 @@ class Json(unittest.TestCase):
         self.assertEqual(len(top), 2)
         self.assertEqual(top[0]["label"], f"digit {top[0]['index']}")
 
+    def test_run_with_the_file_mapped(self):
+        image = next((digits() / "test/7").glob("*.png"))
+        for more in ([], ["--layers"]):
+            read, mapped = scratch() / "read.npz", scratch() / "mapped.npz"
+            octet("run", digits_engine(), image, "-o", read, *more)
+            octet("run", digits_engine(), image, "-o", mapped, "--mmap", *more)
+            self.assertEqual(mapped.read_bytes(), read.read_bytes())
+        self.assertIn("not a regular file", octet("run", scratch(), image, "--mmap", code=2).err)
+
     def test_summary_of_build(self):
         engine = scratch() / "summary.octet"
         result = octet(*BUILD, "--calib", digits() / "calib", "-o", engine, "--json").json
