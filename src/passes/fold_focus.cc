@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/op_traits.h"
 #include "ops/attributes/moves.h"
 #include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
@@ -26,6 +27,12 @@ struct Phase {
   s64 row = -1, column = -1;
 };
 
+// Of codes, or of reals.
+bool is_convolution(const Node& node) {
+  const OpDef* product = node.op->traits->integer_product;
+  return is_op(node, "QConv") || (product != nullptr && product->name == "QConv");
+}
+
 class Focus {
  public:
   Focus(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites) {}
@@ -33,7 +40,7 @@ class Focus {
   void run() {
     const Uses uses(graph_);
     for (Node& node : graph_.nodes) {
-      if (is_op(node, "QConv") || is_op(node, "Conv")) fold(uses, node);
+      if (is_convolution(node)) fold(uses, node);
     }
   }
 
