@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -48,10 +47,8 @@ constexpr const char* kFooter =
     "  octet bench --layer 'Relu(f32[1,64,56,56] nhwc) -> f32[1,64,56,56]'  # one layer alone\n"
     "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   BenchInputFlags inputs;
-  int threads = 1;
   std::string device = "cpu";
   int streams = 0;
   double seconds = 2;
@@ -68,9 +65,6 @@ struct Options {
   Output* runs = nullptr;
   Output* trace = nullptr;
   std::filesystem::path tuning;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
 };
 
 void print_layer_times(const std::vector<LayerTime>& times, const std::string& device) {
@@ -102,7 +96,7 @@ void print_layer_times(const std::vector<LayerTime>& times, const std::string& d
 }
 
 int run_layers(const Options& options) {
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   ProfileOptions profiled;
   profiled.threads = options.threads;
   profiled.device = options.device;
@@ -135,7 +129,7 @@ int run_layers(const Options& options) {
 }
 
 int run_selection(const Options& options) {
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   return assert_selection(engine, bench_inputs(engine, options.inputs),
                           {options.threads, options.tolerance, options.json, *options.tune,
                            read_tuning(options.tuning), options.device});
@@ -154,7 +148,7 @@ std::vector<std::string> devices_of(const Options& options) {
 
 // One caller on each device, or so many as --streams says.
 int run_streams(const Options& options, const std::vector<std::string>& devices) {
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   return bench_streams(engine, bench_inputs(engine, options.inputs),
                        {std::max(1, options.streams), options.threads, options.seconds,
                         options.warmup, read_tuning(options.tuning), options.json, devices});
@@ -183,7 +177,7 @@ int run(Options options) {
   if (options.assert_selection || options.tune->given()) return run_selection(options);
   if (options.layers) return run_layers(options);
   if (options.streams > 0 || devices.size() > 1) return run_streams(options, devices);
-  return bench_runs({{options.engine, options.threads, options.model},
+  return bench_runs({{options.engine, options.threads, options.model_flags},
                      options.tuning,
                      options.inputs,
                      options.device,
@@ -258,48 +252,44 @@ void refuse_together(CLI::App& app) {
     app.get_option("--data")->excludes(app.get_option(other));
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine)->required(false);
+  add_threads_flag(app, options.threads);
+  add_device_flag(app, options.device);
+  app.get_option("--device")->type_name("NAME[,NAME...]");
+  app.add_option("--streams", options.streams,
+                 "callers that run side by side, each with a context of --threads threads")
+      ->type_name("N")
+      ->check(from_to(1, 256));
+  app.add_option("--batch", options.inputs.batch, "size of a dynamic first dimension")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(from_to(int64_t{1}, int64_t{65536}));
+  add_shape_flag(app, options.inputs.shapes);
+  app.add_option("--data", options.inputs.data,
+                 "arrays for the inputs of one run, by their names, instead of random numbers "
+                 "(reals of 0 to 1, any codes of 8 bits, wider integers all 0)")
+      ->type_name("FILE.npz|.npy");
+  add_run_flags(app, options);
+  add_selection_flags(app, options);
+  add_tuning_flag(app, options.tuning);
+  app.add_flag("--layers", options.layers, "time every layer by itself instead of whole runs");
+  app.add_flag("--no-chains", options.no_chains,
+               "run every layer by itself, also where the device has one kernel for several");
+  app.add_flag("--no-transfers", options.no_transfers,
+               "inputs and outputs stay in the device's memory, and runs follow each other without "
+               "waiting");
+  add_common_flags(app, options);
+  refuse_together(app);
+}
+
 }  // namespace
 }  // namespace bench_cli
 
 Command add_bench(CLI::App& parent) {
   using namespace bench_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("bench", "Measure latency and throughput on this machine");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->type_name("ENGINE|MODEL.onnx");
-  add_threads_flag(*app, options->threads);
-  add_device_flag(*app, options->device);
-  app->get_option("--device")->type_name("NAME[,NAME...]");
-  app->add_option("--streams", options->streams,
-                  "callers that run side by side, each with a context of --threads threads")
-      ->type_name("N")
-      ->check(from_to(1, 256));
-  app->add_option("--batch", options->inputs.batch, "size of a dynamic first dimension")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(from_to(int64_t{1}, int64_t{65536}));
-  add_shape_flag(*app, options->inputs.shapes);
-  app->add_option("--data", options->inputs.data,
-                  "arrays for the inputs of one run, by their names, instead of random numbers "
-                  "(reals of 0 to 1, any codes of 8 bits, wider integers all 0)")
-      ->type_name("FILE.npz|.npy");
-  add_run_flags(*app, *options);
-  add_selection_flags(*app, *options);
-  add_tuning_flag(*app, options->tuning);
-  app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
-  app->add_flag("--no-chains", options->no_chains,
-                "run every layer by itself, also where the device has one kernel for several");
-  app->add_flag(
-      "--no-transfers", options->no_transfers,
-      "inputs and outputs stay in the device's memory, and runs follow each other without "
-      "waiting");
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  refuse_together(*app);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(parent, {"bench", "Measure latency and throughput on this machine", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -227,32 +226,32 @@ void add_debug_flags(CLI::App& app, BuildOptions& options) {
       ->group(group);
 }
 
+void add_flags(CLI::App& app, BuildOptions& options) {
+  app.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL.onnx");
+  options.output = &options.outputs.add_flag(app, {"-o,--output", "ENGINE", OutputKind::engine,
+                                                   "engine file [the model's name with .octet]"});
+  Outputs::set_default(*options.output, [model = &options.model] {
+    if (is_dash(*model))
+      fail(Error::Code::invalid_argument, "a model from standard input has no name; give -o");
+    return model->filename().replace_extension(".octet");
+  });
+  add_quantization_flags(app, options);
+  add_search_flags(app, options.outputs, options.search);
+  add_shape_flag(app, options.shapes);
+  add_processors_flag(app, options.threads);
+  add_weights_root_flag(app, options.compile.weights_root);
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+  add_debug_flags(app, options);
+}
+
 }  // namespace
 }  // namespace build_cli
 
 Command add_build(CLI::App& parent) {
   using namespace build_cli;
-  auto options = std::make_shared<BuildOptions>();
-  CLI::App* app = parent.add_subcommand("build", "Build an engine from an ONNX model");
-  app->footer(kFooter);
-  app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
-  options->output = &options->outputs.add_flag(
-      *app,
-      {"-o,--output", "ENGINE", OutputKind::engine, "engine file [the model's name with .octet]"});
-  Outputs::set_default(*options->output, [model = &options->model] {
-    if (is_dash(*model))
-      fail(Error::Code::invalid_argument, "a model from standard input has no name; give -o");
-    return model->filename().replace_extension(".octet");
-  });
-  add_quantization_flags(*app, *options);
-  add_search_flags(*app, options->outputs, options->search);
-  add_shape_flag(*app, options->shapes);
-  add_processors_flag(*app, options->threads);
-  add_weights_root_flag(*app, options->compile.weights_root);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  add_debug_flags(*app, *options);
-  return {app, [app, options] { return run(*app, *options); }, &options->outputs};
+  return make_command(parent, {"build", "Build an engine from an ONNX model", kFooter}, add_flags,
+                      run);
 }
 
 }  // namespace octet::cli

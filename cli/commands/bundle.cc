@@ -2,8 +2,6 @@
 // octet bundle: what this machine knows of an engine, in one file for whoever is to see the same.
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "cli/command.h"
 #include "cli/fail.h"
 #include "cli/flags/data_flags.h"
@@ -37,18 +35,13 @@ constexpr const char* kFooter =
 
 constexpr int64_t kDefaultRuns = 10;
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   Outputs outputs;
   Output* output = nullptr;
   std::filesystem::path model;
   std::filesystem::path cache;
   bool without_engine = false;
   DataFlags inputs;
-  int threads = 1;
-  ModelFlags model_flags;
-  LimitFlags limits;
-  bool json = false;
 };
 
 struct Recorded {
@@ -146,37 +139,35 @@ int run(Options options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  options.inputs.max_samples = kDefaultRuns;
+  add_engine_argument(app, options.engine);
+  options.output = &options.outputs.add_flag(
+      app, {"-o,--output", "CASE.zip", OutputKind::bundle, "where the case goes"});
+  app.get_option("--output")->required();
+  app.add_option("--model", options.model, "put the model in that the engine was built from")
+      ->type_name("MODEL.onnx");
+  app.add_option("--calib-cache", options.cache, "put the cache of its calibration in")
+      ->type_name("FILE");
+  app.add_flag("--without-engine", options.without_engine,
+               "leave the engine out: without a model too, the case holds no weights");
+  // --inputs was its name, and stays taken.
+  add_data_flags(app, options.inputs, "--data,--inputs",
+                 "run images or arrays, and put inputs and outputs in");
+  add_threads_flag(app, options.threads);
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace bundle_cli
 
 Command add_bundle(CLI::App& parent) {
   using namespace bundle_cli;
-  auto options = std::make_shared<Options>();
-  options->inputs.max_samples = kDefaultRuns;
-  CLI::App* app = parent.add_subcommand(
-      "bundle", "Put what this machine knows of an engine into one file, to be reproduced");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
-  options->output = &options->outputs.add_flag(
-      *app, {"-o,--output", "CASE.zip", OutputKind::bundle, "where the case goes"});
-  app->get_option("--output")->required();
-  app->add_option("--model", options->model, "put the model in that the engine was built from")
-      ->type_name("MODEL.onnx");
-  app->add_option("--calib-cache", options->cache, "put the cache of its calibration in")
-      ->type_name("FILE");
-  app->add_flag("--without-engine", options->without_engine,
-                "leave the engine out: without a model too, the case holds no weights");
-  // --inputs was its name, and stays taken.
-  add_data_flags(*app, options->inputs, "--data,--inputs",
-                 "run images or arrays, and put inputs and outputs in");
-  add_threads_flag(*app, options->threads);
-  add_model_flags(*app, options->model_flags);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(
+      parent,
+      {"bundle", "Put what this machine knows of an engine into one file, to be reproduced",
+       kFooter},
+      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 
 #include "cli/advice.h"
 #include "cli/command.h"
@@ -192,7 +191,7 @@ int list_operators(bool json) {
   return kDone;
 }
 
-int run(Options options, const CLI::App& app) {
+int run(const CLI::App& app, Options options) {
   if (options.list_ops) return list_operators(options.json);
   if (options.model.empty()) {
     fail(Error::Code::invalid_argument, "give an ONNX model, or --list-ops");
@@ -223,26 +222,28 @@ int run(Options options, const CLI::App& app) {
   return result.builds() ? exit_code(judged) : kBadInput;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("model", options.model, "ONNX model")->type_name("MODEL.onnx");
+  add_shape_flag(app, options.shapes);
+  add_threads_flag(app, options.check.threads);
+  app.add_flag("--all", options.all,
+               "list every layer that is not in INT8, every ONNX node, and every Q/DQ pair");
+  add_constraint_flags(app, options.constraints);
+  app.add_flag("--list-ops", options.list_ops, "print the operators that Octet knows");
+  add_weights_root_flag(app, options.check.weights_root);
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 }  // namespace check_cli
 
 Command add_check(CLI::App& parent) {
   using namespace check_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand(
-      "check", "Say what an ONNX model is, whether it builds, and what would be INT8");
-  app->footer(kFooter);
-  app->add_option("model", options->model, "ONNX model")->type_name("MODEL.onnx");
-  add_shape_flag(*app, options->shapes);
-  add_threads_flag(*app, options->check.threads);
-  app->add_flag("--all", options->all,
-                "list every layer that is not in INT8, every ONNX node, and every Q/DQ pair");
-  add_constraint_flags(*app, options->constraints);
-  app->add_flag("--list-ops", options->list_ops, "print the operators that Octet knows");
-  add_weights_root_flag(*app, options->check.weights_root);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options, app] { return run(*options, *app); }};
+  return make_command(
+      parent,
+      {"check", "Say what an ONNX model is, whether it builds, and what would be INT8", kFooter},
+      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/fail.h"
@@ -51,20 +50,15 @@ constexpr const char* kSimulateFooter =
     "  octet simulate resnet20.octet --data photos/ --layers\n"
     "  octet simulate resnet20.octet --data photos/ -o simulated.npz --min-sqnr 40\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   ReferenceFlags reference;
   ComparisonFlags comparison;
-  Outputs files;
+  Outputs outputs;
   Output* report = nullptr;
   DataFlags data;
   bool layers = false;
   int64_t top = 0;
   std::optional<double> min_sqnr;
-  int threads = 1;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
 };
 
 struct Result {
@@ -119,7 +113,8 @@ Result measure(const Options& options, const Engine& engine) {
   if (samples.size() == 0) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
-  Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
+  Reference reference(options.reference, engine,
+                      {options.threads, options.model_flags, samples.size()});
   if (options.layers) reference.check_has_layers();
   Result result;
   result.reference = reference.name();
@@ -219,7 +214,7 @@ void print_result_json(const Engine& engine, const Result& result,
 int run(Options& options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   Result result = measure(options, engine);
   std::ranges::copy(result.nan.warnings, std::back_inserter(result.warnings));
   std::vector<Threshold> judged;
@@ -239,11 +234,8 @@ int run(Options& options) {
   return exit_code(judged);
 }
 
-void add_flags(CLI::App& app, Options& options) {
-  app.add_option("engine", options.engine,
-                 "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
+void add_flags_of_both(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine);
   // --calib was its name, and stays taken.
   add_data_flags(app, options.data, "--data,--calib", "images or arrays to run on")->required();
   app.add_flag("--layers", options.layers, "one line a layer, worst first");
@@ -254,13 +246,23 @@ void add_flags(CLI::App& app, Options& options) {
       ->type_name("DB")
       ->check(any_number());
   add_comparison_flags(app, options.comparison);
-  options.report =
-      &options.files.add_flag(app, {"--report", "FILE.html", OutputKind::report,
-                                    "write one self-contained HTML page, with maps of the errors"});
+  options.report = &options.outputs.add_flag(
+      app, {"--report", "FILE.html", OutputKind::report,
+            "write one self-contained HTML page, with maps of the errors"});
   add_threads_flag(app, options.threads);
-  add_model_flags(app, options.model);
-  add_limit_flags(app, options.limits);
-  add_json_flag(app, options.json);
+  add_common_flags(app, options);
+}
+
+void add_compare_flags(CLI::App& app, Options& options) {
+  add_reference_flags(app, options.outputs, options.reference);
+  add_flags_of_both(app, options);
+}
+
+void add_simulate_flags(CLI::App& app, Options& options) {
+  options.reference.against = "simulation";
+  options.reference.save = &options.outputs.add_flag(
+      app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write the outputs of the simulation"});
+  add_flags_of_both(app, options);
 }
 
 }  // namespace
@@ -268,25 +270,16 @@ void add_flags(CLI::App& app, Options& options) {
 
 Command add_compare(CLI::App& parent) {
   using namespace compare_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("compare", "Error against the model, for each layer");
-  app->footer(kFooter);
-  add_reference_flags(*app, options->files, options->reference);
-  add_flags(*app, *options);
-  return {app, [options] { return run(*options); }, &options->files};
+  return make_command(parent, {"compare", "Error against the model, for each layer", kFooter},
+                      add_compare_flags, run);
 }
 
 Command add_simulate(CLI::App& parent) {
   using namespace compare_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand(
-      "simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine");
-  app->footer(kSimulateFooter);
-  options->reference.against = "simulation";
-  options->reference.save = &options->files.add_flag(
-      *app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write the outputs of the simulation"});
-  add_flags(*app, *options);
-  return {app, [options] { return run(*options); }, &options->files};
+  return make_command(parent,
+                      {"simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine",
+                       kSimulateFooter},
+                      add_simulate_flags, run);
 }
 
 }  // namespace octet::cli

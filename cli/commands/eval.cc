@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/commands/eval_trials.h"
@@ -55,11 +54,10 @@ constexpr const char* kFooter =
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx --max-drop 0.5 "
     "--min-agreement 0.97\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   ReferenceFlags reference;
   ComparisonFlags comparison;
-  Outputs files;
+  Outputs outputs;
   DataFlags data;
   LabelRule labels = LabelRule::folder;
   int64_t label_offset = 0;
@@ -69,10 +67,6 @@ struct Options {
   std::optional<double> min_agreement;
   std::optional<double> max_drop;
   std::optional<double> min_sqnr;
-  int threads = 1;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
 };
 
 struct Measured {
@@ -105,7 +99,8 @@ void evaluate(const Options& options, const Engine& engine, Samples& samples, Me
 // The engine beside what it is held against.
 void evaluate_against(const Options& options, const Engine& engine, Samples& samples,
                       Measured& result, ProgressBar& progress) {
-  Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
+  Reference reference(options.reference, engine,
+                      {options.threads, options.model_flags, samples.size()});
   OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   Counts& counts = result.counts;
@@ -285,7 +280,7 @@ int run(Options& options) {
          "--min-agreement, --max-drop, --min-sqnr, --save-outputs and the flags that judge outputs "
          "compare with a model; add --against or --load-outputs");
   }
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   Measured measured = measure(options, engine);
   std::ranges::copy(measured.nan.warnings, std::back_inserter(measured.warnings));
   check_measured(options, measured.counts);
@@ -320,37 +315,33 @@ void add_threshold_flags(CLI::App& app, Options& options) {
       ->group(group);
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine);
+  add_data_flags(app, options.data, "--data", "labelled images or arrays")->required();
+  add_reference_flags(app, options.outputs, options.reference);
+  add_choice<LabelRule>(app, "--labels", options.labels,
+                        {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
+                        "where labels come from");
+  app.add_option("--label-offset", options.label_offset,
+                 "added to each label: 1 for models with a background class")
+      ->type_name("N");
+  app.add_option("--scores", options.scores,
+                 "the output that holds the scores of classes, where there are others")
+      ->type_name("NAME");
+  add_detection_flags(app, options.detection, "Detectors");
+  add_threads_flag(app, options.threads);
+  add_common_flags(app, options);
+  add_threshold_flags(app, options);
+  add_comparison_flags(app, options.comparison);
+}
+
 }  // namespace
 }  // namespace eval_cli
 
 Command add_eval(CLI::App& parent) {
   using namespace eval_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("eval", "Measure accuracy, and agreement with the model");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
-  add_data_flags(*app, options->data, "--data", "labelled images or arrays")->required();
-  add_reference_flags(*app, options->files, options->reference);
-  add_choice<LabelRule>(*app, "--labels", options->labels,
-                        {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
-                        "where labels come from");
-  app->add_option("--label-offset", options->label_offset,
-                  "added to each label: 1 for models with a background class")
-      ->type_name("N");
-  app->add_option("--scores", options->scores,
-                  "the output that holds the scores of classes, where there are others")
-      ->type_name("NAME");
-  add_detection_flags(*app, options->detection, "Detectors");
-  add_threads_flag(*app, options->threads);
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  add_threshold_flags(*app, *options);
-  add_comparison_flags(*app, options->comparison);
-  return {app, [options] { return run(*options); }, &options->files};
+  return make_command(parent, {"eval", "Measure accuracy, and agreement with the model", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "cli/command.h"
 #include "cli/flags/choice.h"
 #include "cli/flags/engine_flags.h"
@@ -27,14 +25,10 @@ constexpr const char* kFooter =
     "  octet export resnet20.octet --onnx resnet20_trt.onnx --for tensorrt\n"
     "  octet build resnet20_qdq.onnx --int8 -o again.octet     # the same engine\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   Outputs outputs;
   Output* onnx = nullptr;
   ExportTarget target = ExportTarget::onnxruntime;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
 };
 
 void print_report(const Options& options, const ExportReport& report, size_t bytes) {
@@ -70,7 +64,7 @@ nlohmann::ordered_json json_of(const Options& options, const ExportReport& repor
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const Engine engine = open_engine({options.engine, 1, options.model});
+  const Engine engine = open_engine({options.engine, 1, options.model_flags});
   ExportReport report;
   const ExportOptions wanted{options.target, OCTET_VERSION};
   const std::vector<std::byte> bytes = export_onnx(engine, wanted, &report);
@@ -83,29 +77,28 @@ int run(Options options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("engine", options.engine, "engine file, or an ONNX model with Q/DQ")
+      ->required()
+      ->type_name("ENGINE");
+  options.onnx = &options.outputs.add_flag(
+      app, {"--onnx", "OUT.onnx", OutputKind::onnx, "where the model goes"});
+  app.get_option("--onnx")->required();
+  std::vector<std::pair<std::string, ExportTarget>> targets;
+  for (const ExportTarget target :
+       {ExportTarget::onnxruntime, ExportTarget::openvino, ExportTarget::tensorrt})
+    targets.emplace_back(to_string(target), target);
+  add_choice(app, "--for", options.target, targets, "whose habits the file follows");
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace export_cli
 
 Command add_export(CLI::App& parent) {
   using namespace export_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("export", "Write an engine as an ONNX model with Q/DQ");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file, or an ONNX model with Q/DQ")
-      ->required()
-      ->type_name("ENGINE");
-  options->onnx = &options->outputs.add_flag(
-      *app, {"--onnx", "OUT.onnx", OutputKind::onnx, "where the model goes"});
-  app->get_option("--onnx")->required();
-  std::vector<std::pair<std::string, ExportTarget>> targets;
-  for (const ExportTarget target :
-       {ExportTarget::onnxruntime, ExportTarget::openvino, ExportTarget::tensorrt})
-    targets.emplace_back(to_string(target), target);
-  add_choice(*app, "--for", options->target, targets, "whose habits the file follows");
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(parent, {"export", "Write an engine as an ONNX model with Q/DQ", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "cli/command.h"
 #include "cli/flags/engine_flags.h"
 #include "cli/output/outputs.h"
@@ -68,31 +66,32 @@ int run(Options options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL.onnx");
+  app.add_option("--inputs", options.extract.inputs,
+                 "tensors that become the part's inputs [those of the model that are needed]")
+      ->type_name("NAME[,...]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--outputs", options.extract.outputs,
+                 "tensors that become the part's outputs [the model's]")
+      ->type_name("NAME[,...]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  options.part = &options.outputs.add_flag(
+      app, {"-o,--output", "PART.onnx", OutputKind::onnx, "where the part goes"});
+  app.get_option("--output")->required();
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 }  // namespace extract_cli
 
 Command add_extract(CLI::App& parent) {
   using namespace extract_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("extract", "Cut a part of an ONNX model at named tensors");
-  app->footer(kFooter);
-  app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
-  app->add_option("--inputs", options->extract.inputs,
-                  "tensors that become the part's inputs [those of the model that are needed]")
-      ->type_name("NAME[,...]")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app->add_option("--outputs", options->extract.outputs,
-                  "tensors that become the part's outputs [the model's]")
-      ->type_name("NAME[,...]")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  options->part = &options->outputs.add_flag(
-      *app, {"-o,--output", "PART.onnx", OutputKind::onnx, "where the part goes"});
-  app->get_option("--output")->required();
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(parent, {"extract", "Cut a part of an ONNX model at named tensors", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <set>
 
 #include "cli/command.h"
@@ -36,15 +35,10 @@ constexpr const char* kFooter =
     "  OCTET_CPU_ISA=avx2 octet inspect resnet20.octet     # as a machine without AVX-512 runs "
     "it\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   std::vector<std::string> shapes;
-  int threads = 1;
   std::string device = "cpu";
   std::filesystem::path tuning;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
   bool wide = false;
   bool tensors = false;
   bool nodes = false;
@@ -163,7 +157,7 @@ Inspection inspected(const Options& options, const Engine& engine) try {
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
   const Inspection inspection = inspected(options, engine);
   warn_of_stale_choices(inspection.layers, options.tuning);
   if (options.provenance) return say_provenance(options, engine, inspection);
@@ -195,37 +189,34 @@ int run(Options options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine);
+  add_shape_flag(app, options.shapes);
+  add_threads_flag(app, options.threads);
+  add_device_flag(app, options.device);
+  add_tuning_flag(app, options.tuning);
+  app.add_flag("--wide", options.wide,
+               "do not shorten long cells, and say why other kernels were not taken");
+  app.add_flag(
+      "--tensors", options.tensors,
+      "list every tensor with the scale and the zero point of its codes, instead of layers");
+  app.add_flag("--nodes", options.nodes,
+               "list every ONNX node with the type that was asked of it and the type it got");
+  app.add_flag("--provenance", options.provenance,
+               "say how the engine was made: program, command, hashes of model, data and ranges, "
+               "and decisions, instead of layers");
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace inspect_cli
 
 Command add_inspect(CLI::App& parent) {
   using namespace inspect_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand(
-      "inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
-  add_shape_flag(*app, options->shapes);
-  add_threads_flag(*app, options->threads);
-  add_device_flag(*app, options->device);
-  add_tuning_flag(*app, options->tuning);
-  app->add_flag("--wide", options->wide,
-                "do not shorten long cells, and say why other kernels were not taken");
-  app->add_flag(
-      "--tensors", options->tensors,
-      "list every tensor with the scale and the zero point of its codes, instead of layers");
-  app->add_flag("--nodes", options->nodes,
-                "list every ONNX node with the type that was asked of it and the type it got");
-  app->add_flag("--provenance", options->provenance,
-                "say how the engine was made: program, command, hashes of model, data and ranges, "
-                "and decisions, instead of layers");
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return make_command(
+      parent,
+      {"inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why", kFooter},
+      add_flags, run);
 }
 
 }  // namespace octet::cli

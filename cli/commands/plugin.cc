@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/fail.h"
@@ -96,44 +95,45 @@ int run(const Options& options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("action", options.action, "check or new")
+      ->required()
+      ->type_name("ACTION")
+      ->check(one_of({"check", "new"}));
+  app.add_option("subject", options.subject, "check: the library; new: the operator's name")
+      ->required()
+      ->type_name("FILE|NAME");
+  app.add_option("--folder", options.folder, "where new writes [the name]")->type_name("DIR");
+  app.add_option("--device", options.check.device,
+                 "check: cuda or cuda:N, which runs combinations for CUDA pointers [none]")
+      ->type_name("NAME");
+  app.add_option("--threads", options.check.threads, "that run an instance at the same time")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(from_to(1, 256));
+  app.add_option("--seconds", options.check.seconds, "what a single check may take")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(from_to(1, 3600));
+  app.add_option("--max-memory", options.check.memory,
+                 "that a single check may take, with all processes that it starts [4G]")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(number_within(int64_t{1} << 26, int64_t{1} << 60, {"from 64M", "not from 64M on"}));
+  app.add_option("--seed", options.check.seed, "of data and shapes")
+      ->type_name("N")
+      ->capture_default_str();
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 }  // namespace plugin_cli
 
 Command add_plugin(CLI::App& parent) {
   using namespace plugin_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app =
-      parent.add_subcommand("plugin", "Check a library of operators, or begin a new one");
-  app->footer(kFooter);
-  app->add_option("action", options->action, "check or new")
-      ->required()
-      ->type_name("ACTION")
-      ->check(one_of({"check", "new"}));
-  app->add_option("subject", options->subject, "check: the library; new: the operator's name")
-      ->required()
-      ->type_name("FILE|NAME");
-  app->add_option("--folder", options->folder, "where new writes [the name]")->type_name("DIR");
-  app->add_option("--device", options->check.device,
-                  "check: cuda or cuda:N, which runs combinations for CUDA pointers [none]")
-      ->type_name("NAME");
-  app->add_option("--threads", options->check.threads, "that run an instance at the same time")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(from_to(1, 256));
-  app->add_option("--seconds", options->check.seconds, "what a single check may take")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(from_to(1, 3600));
-  app->add_option("--max-memory", options->check.memory,
-                  "that a single check may take, with all processes that it starts [4G]")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->check(number_within(int64_t{1} << 26, int64_t{1} << 60, {"from 64M", "not from 64M on"}));
-  app->add_option("--seed", options->check.seed, "of data and shapes")
-      ->type_name("N")
-      ->capture_default_str();
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return make_command(parent,
+                      {"plugin", "Check a library of operators, or begin a new one", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

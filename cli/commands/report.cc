@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/commands/build_report.h"
@@ -161,40 +160,41 @@ int run(Options& options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("model", options.stages.model, "ONNX model")->required()->type_name("MODEL.onnx");
+  add_calibration_flags(app, options.outputs, options.calibration);
+  app.add_option("--data", options.data, "samples to judge by [those of --calib]")
+      ->type_name("DIR|FILE");
+  add_choice<LabelRule>(app, "--labels", options.labels,
+                        {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
+                        "where labels come from");
+  app.add_option("--label-offset", options.stages.label_offset, "added to each label")
+      ->type_name("N");
+  app.add_option("--scores", options.stages.scores,
+                 "the output that holds the scores of classes, where there are others")
+      ->type_name("NAME");
+  app.add_option("--seconds", options.stages.seconds, "time each type for so long [1]")
+      ->type_name("S")
+      ->check(from_to(0.001, 3600.0));
+  options.report = &options.outputs.add_flag(
+      app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
+  add_shape_flag(app, options.shapes);
+  add_threads_flag(app, options.stages.compile.threads);
+  add_weights_root_flag(app, options.stages.compile.weights_root);
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 }  // namespace report_cli
 
 Command add_report(CLI::App& parent) {
   using namespace report_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand(
-      "report", "Build a model in FP32, FP16, BF16 and INT8, and compare them in one table");
-  app->footer(kFooter);
-  app->add_option("model", options->stages.model, "ONNX model")
-      ->required()
-      ->type_name("MODEL.onnx");
-  add_calibration_flags(*app, options->outputs, options->calibration);
-  app->add_option("--data", options->data, "samples to judge by [those of --calib]")
-      ->type_name("DIR|FILE");
-  add_choice<LabelRule>(*app, "--labels", options->labels,
-                        {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
-                        "where labels come from");
-  app->add_option("--label-offset", options->stages.label_offset, "added to each label")
-      ->type_name("N");
-  app->add_option("--scores", options->stages.scores,
-                  "the output that holds the scores of classes, where there are others")
-      ->type_name("NAME");
-  app->add_option("--seconds", options->stages.seconds, "time each type for so long [1]")
-      ->type_name("S")
-      ->check(from_to(0.001, 3600.0));
-  options->report = &options->outputs.add_flag(
-      *app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
-  add_shape_flag(*app, options->shapes);
-  add_threads_flag(*app, options->stages.compile.threads);
-  add_weights_root_flag(*app, options->stages.compile.weights_root);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(
+      parent,
+      {"report", "Build a model in FP32, FP16, BF16 and INT8, and compare them in one table",
+       kFooter},
+      add_flags, run);
 }
 
 }  // namespace octet::cli

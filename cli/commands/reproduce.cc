@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/fail.h"
@@ -39,15 +38,10 @@ constexpr const char* kFooter =
     "  octet reproduce case.zip --engine mine.octet        # is mine the same?\n"
     "  OCTET_CPU_ISA=avx2 octet reproduce case.zip --min-sqnr 100\n";
 
-struct Options {
+struct Options : EngineFlags {
   std::filesystem::path file;
   std::filesystem::path model;
-  std::filesystem::path engine;
   std::optional<double> min_sqnr;
-  int threads = 1;
-  ModelFlags model_flags;
-  LimitFlags limits;
-  bool json = false;
 };
 
 std::string how_text(const Reproduction& result) {
@@ -183,33 +177,32 @@ int run(Options options) {
   return exit_code(judged);
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("case", options.file, "what octet bundle wrote")
+      ->required()
+      ->type_name("CASE.zip");
+  CLI::Option* model =
+      app.add_option("--model", options.model, "the model, where the case leaves it out")
+          ->type_name("MODEL.onnx");
+  app.add_option("--engine", options.engine, "compare this engine with the case")
+      ->type_name("ENGINE|MODEL.onnx")
+      ->excludes(model);
+  app.add_option("--min-sqnr", options.min_sqnr,
+                 "outputs may differ: exit code 1 when their SQNR is below")
+      ->type_name("DB")
+      ->check(any_number());
+  add_threads_flag(app, options.threads);
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace reproduce_cli
 
 Command add_reproduce(CLI::App& parent) {
   using namespace reproduce_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app =
-      parent.add_subcommand("reproduce", "Build and run a case again, and say what differs");
-  app->footer(kFooter);
-  app->add_option("case", options->file, "what octet bundle wrote")
-      ->required()
-      ->type_name("CASE.zip");
-  CLI::Option* model =
-      app->add_option("--model", options->model, "the model, where the case leaves it out")
-          ->type_name("MODEL.onnx");
-  app->add_option("--engine", options->engine, "compare this engine with the case")
-      ->type_name("ENGINE|MODEL.onnx")
-      ->excludes(model);
-  app->add_option("--min-sqnr", options->min_sqnr,
-                  "outputs may differ: exit code 1 when their SQNR is below")
-      ->type_name("DB")
-      ->check(any_number());
-  add_threads_flag(*app, options->threads);
-  add_model_flags(*app, options->model_flags);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return make_command(parent,
+                      {"reproduce", "Build and run a case again, and say what differs", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -44,8 +44,7 @@ constexpr const char* kFooter =
     "  octet run resnet20.onnx --random 3 --json             # the model itself, without data\n"
     "  octet run resnet20.octet cat.jpg --json | jq '.results[0].outputs[0].top[0].index'\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   std::vector<std::filesystem::path> inputs;
   Outputs outputs;
   Output* output = nullptr;
@@ -55,17 +54,13 @@ struct Options {
   int64_t top = 5;
   PreprocessFlags preprocess;
   SequenceFlags sequences;
-  int threads = 1;
   std::string device = "cpu";
   std::filesystem::path tuning;
   int64_t random = 0;
   uint64_t seed = 0;
   int64_t batch = 1;
   std::vector<std::string> shapes;
-  ModelFlags model;
   bool mmap = false;
-  LimitFlags limits;
-  bool json = false;
 };
 
 using Json = nlohmann::ordered_json;
@@ -211,7 +206,7 @@ RunInputs inputs_of(const Options& options, const Engine& engine) {
 
 Engine opened_by(const Options& options) {
   if (options.mmap && begins_as_engine(options.engine)) return map_engine(options.engine);
-  return open_engine({options.engine, options.threads, options.model});
+  return open_engine({options.engine, options.threads, options.model_flags});
 }
 
 int run(Options options) {
@@ -250,47 +245,43 @@ void add_random_flags(CLI::App& app, Options& options) {
     app.get_option(flag)->needs(app.get_option("--random"));
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine);
+  app.add_option("inputs", options.inputs,
+                 "images, .npz or .npy files, or folders of them; - is standard input")
+      ->type_name("FILE...");
+  add_random_flags(app, options);
+  options.output = &options.outputs.add_flag(
+      app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write all outputs to this .npz"});
+  app.add_flag("--layers", options.layers,
+               "write every layer's result too, as real numbers, by the value's name");
+  app.add_option("--top", options.top, "show so many classes")
+      ->type_name("K")
+      ->capture_default_str()
+      ->check(from_to(int64_t{1}, int64_t{1000000}));
+  app.add_option("--labels", options.labels, "text file with one class name a line")
+      ->type_name("FILE");
+  app.add_option("--label-offset", options.label_offset,
+                 "class of the first name: 1 for models with a background class")
+      ->type_name("N");
+  add_preprocess_flags(app, options.preprocess);
+  add_sequence_flags(app, options.sequences);
+  add_threads_flag(app, options.threads);
+  add_device_flag(app, options.device);
+  add_tuning_flag(app, options.tuning);
+  app.add_flag(
+      "--mmap", options.mmap,
+      "leave an engine's weights in its file, which nobody may write into or cut short meanwhile");
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace run_cli
 
 Command add_run(CLI::App& parent) {
   using namespace run_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("run", "Run images or arrays through an engine");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
-  app->add_option("inputs", options->inputs,
-                  "images, .npz or .npy files, or folders of them; - is standard input")
-      ->type_name("FILE...");
-  add_random_flags(*app, *options);
-  options->output = &options->outputs.add_flag(
-      *app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write all outputs to this .npz"});
-  app->add_flag("--layers", options->layers,
-                "write every layer's result too, as real numbers, by the value's name");
-  app->add_option("--top", options->top, "show so many classes")
-      ->type_name("K")
-      ->capture_default_str()
-      ->check(from_to(int64_t{1}, int64_t{1000000}));
-  app->add_option("--labels", options->labels, "text file with one class name a line")
-      ->type_name("FILE");
-  app->add_option("--label-offset", options->label_offset,
-                  "class of the first name: 1 for models with a background class")
-      ->type_name("N");
-  add_preprocess_flags(*app, options->preprocess);
-  add_sequence_flags(*app, options->sequences);
-  add_threads_flag(*app, options->threads);
-  add_device_flag(*app, options->device);
-  add_tuning_flag(*app, options->tuning);
-  add_model_flags(*app, options->model);
-  app->add_flag(
-      "--mmap", options->mmap,
-      "leave an engine's weights in its file, which nobody may write into or cut short meanwhile");
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(parent, {"run", "Run images or arrays through an engine", kFooter}, add_flags,
+                      run);
 }
 
 }  // namespace octet::cli

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -89,30 +88,32 @@ int run(Options options) {
   return report.failures.empty() ? kDone : kThresholdFailed;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("--device", options.test.device, "what runs the networks [cpu]")
+      ->type_name("NAME");
+  app.add_option("--threads", options.test.threads, "threads of the CPU [1]")
+      ->type_name("N")
+      ->check(from_to(1, 256));
+  app.add_option("--seconds", options.test.seconds,
+                 "nothing is begun after so many seconds; 0: no end [120]")
+      ->type_name("S")
+      ->check(from_to(0.0, 86400.0));
+  app.add_option("--kernels", options.test.other_kernels,
+                 "other kernels of each layer that run, at most [3]")
+      ->type_name("N")
+      ->check(from_to(0, 1000));
+  app.add_flag("--json", options.json, "print one JSON object");
+}
+
 }  // namespace
 }  // namespace selftest_cli
 
 Command add_selftest(CLI::App& parent) {
   using namespace selftest_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand(
-      "selftest", "Hold a device's kernels against the reference, on this machine");
-  app->footer(kFooter);
-  app->add_option("--device", options->test.device, "what runs the networks [cpu]")
-      ->type_name("NAME");
-  app->add_option("--threads", options->test.threads, "threads of the CPU [1]")
-      ->type_name("N")
-      ->check(from_to(1, 256));
-  app->add_option("--seconds", options->test.seconds,
-                  "nothing is begun after so many seconds; 0: no end [120]")
-      ->type_name("S")
-      ->check(from_to(0.0, 86400.0));
-  app->add_option("--kernels", options->test.other_kernels,
-                  "other kernels of each layer that run, at most [3]")
-      ->type_name("N")
-      ->check(from_to(0, 1000));
-  app->add_flag("--json", options->json, "print one JSON object");
-  return {app, [options] { return run(*options); }};
+  return make_command(
+      parent,
+      {"selftest", "Hold a device's kernels against the reference, on this machine", kFooter},
+      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "cli/command.h"
 #include "cli/fail.h"
@@ -251,33 +250,35 @@ void add_judging_flags(CLI::App& app, SensitivityFlags& options) {
       ->capture_default_str();
 }
 
+void add_flags(CLI::App& app, SensitivityFlags& options) {
+  app.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL.onnx");
+  add_calibration_flags(app, options.outputs, options.calibration);
+  add_judging_flags(app, options);
+  app.add_option("--keep-float", options.compile.plan.keep_float,
+                 "leave a node, by name or operator, in FP32; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  options.journal = &options.outputs.add_flag(
+      app, {"--journal", "FILE", OutputKind::journal,
+            "keep every trial in this file, and take from it what it holds"});
+  app.add_flag("--no-times", options.no_times, "measure no times");
+  app.add_option("--top", options.top, "show only the N most sensitive [0: all]")
+      ->type_name("N")
+      ->check(from(int64_t{0}));
+  add_shape_flag(app, options.shapes);
+  add_threads_flag(app, options.compile.threads);
+  add_weights_root_flag(app, options.compile.weights_root);
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 
 Command add_sensitivity(CLI::App& parent) {
-  auto options = std::make_shared<SensitivityFlags>();
-  CLI::App* app = parent.add_subcommand(
-      "sensitivity", "Rank layers by what their quantization does to the outputs");
-  app->footer(kSensitivityFooter);
-  app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
-  add_calibration_flags(*app, options->outputs, options->calibration);
-  add_judging_flags(*app, *options);
-  app->add_option("--keep-float", options->compile.plan.keep_float,
-                  "leave a node, by name or operator, in FP32; repeatable")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  options->journal = &options->outputs.add_flag(
-      *app, {"--journal", "FILE", OutputKind::journal,
-             "keep every trial in this file, and take from it what it holds"});
-  app->add_flag("--no-times", options->no_times, "measure no times");
-  app->add_option("--top", options->top, "show only the N most sensitive [0: all]")
-      ->type_name("N")
-      ->check(from(int64_t{0}));
-  add_shape_flag(*app, options->shapes);
-  add_threads_flag(*app, options->compile.threads);
-  add_weights_root_flag(*app, options->compile.weights_root);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }, &options->outputs};
+  return make_command(parent,
+                      {"sensitivity", "Rank layers by what their quantization does to the outputs",
+                       kSensitivityFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

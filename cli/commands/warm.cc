@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
-
 #include "cli/command.h"
 #include "cli/fail.h"
 #include "cli/flags/engine_flags.h"
@@ -30,16 +28,12 @@ constexpr const char* kFooter =
     "  octet warm resnet50.octet --for h200 --batches 1,8,32 -o kernels/\n"
     "  OCTET_KERNEL_CACHE=kernels/ octet bench resnet50.octet --device cuda --batch 8\n";
 
-struct Options {
-  std::filesystem::path engine;
+struct Options : EngineFlags {
   std::vector<std::string> gpus;
   std::vector<int64_t> batches;  // none given: 1
   std::vector<std::string> shapes;
   std::filesystem::path folder;
   std::filesystem::path tuning;
-  ModelFlags model;
-  LimitFlags limits;
-  bool json = false;
 };
 
 std::string names_of(const std::vector<KnownGpu>& gpus) {
@@ -65,7 +59,7 @@ std::string known_names() {
 
 WarmReport warm(const Options& options) {
   const auto shapes = parse_shapes(options.shapes);
-  const Engine engine = open_engine({options.engine, 1, options.model, shapes});
+  const Engine engine = open_engine({options.engine, 1, options.model_flags, shapes});
   ProgressBar bar(options.json);
   WarmOptions asked;
   asked.gpus = options.gpus;
@@ -116,39 +110,35 @@ int run(Options options) {
   return kDone;
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  add_engine_argument(app, options.engine);
+  app.add_option("--for", options.gpus, "chips: " + known_names())
+      ->required()
+      ->type_name("NAME[,...]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--batches", options.batches, "sizes of a dynamic first dimension [1]")
+      ->type_name("N[,...]")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(from_to(int64_t{1}, int64_t{65536}));
+  add_shape_flag(app, options.shapes);
+  app.add_option("-o,--output", options.folder,
+                 "folder of compiled kernels: made where it is missing, and what it has stays")
+      ->required()
+      ->type_name("DIR");
+  add_tuning_flag(app, options.tuning);
+  add_common_flags(app, options);
+}
+
 }  // namespace
 }  // namespace warm_cli
 
 Command add_warm(CLI::App& parent) {
   using namespace warm_cli;
-  auto options = std::make_shared<Options>();
-  CLI::App* app =
-      parent.add_subcommand("warm", "Compile an engine's kernels for GPUs that are not here");
-  app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
-  app->add_option("--for", options->gpus, "chips: " + known_names())
-      ->required()
-      ->type_name("NAME[,...]")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app->add_option("--batches", options->batches, "sizes of a dynamic first dimension [1]")
-      ->type_name("N[,...]")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(from_to(int64_t{1}, int64_t{65536}));
-  add_shape_flag(*app, options->shapes);
-  app->add_option("-o,--output", options->folder,
-                  "folder of compiled kernels: made where it is missing, and what it has stays")
-      ->required()
-      ->type_name("DIR");
-  add_tuning_flag(*app, options->tuning);
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return make_command(parent,
+                      {"warm", "Compile an engine's kernels for GPUs that are not here", kFooter},
+                      add_flags, run);
 }
 
 }  // namespace octet::cli

@@ -70,6 +70,13 @@ Shape with_image_size(Shape shape, const std::optional<Preprocess>& preprocess) 
 
 }  // namespace
 
+CLI::Option* add_engine_argument(CLI::App& app, std::filesystem::path& engine) {
+  return app
+      .add_option("engine", engine, "engine file, or an ONNX model, which is compiled in memory")
+      ->required()
+      ->type_name("ENGINE|MODEL.onnx");
+}
+
 CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
   return app.add_option("--threads", threads, "threads to use")
       ->type_name("N")
@@ -152,6 +159,12 @@ void warn_of_stale_choices(const std::vector<LayerInfo>& layers,
 
 CLI::Option* add_json_flag(CLI::App& app, bool& json) {
   return app.add_flag("--json", json, "print one JSON object instead of text");
+}
+
+void add_common_flags(CLI::App& app, EngineFlags& flags) {
+  add_model_flags(app, flags.model_flags);
+  add_limit_flags(app, flags.limits);
+  add_json_flag(app, flags.json);
 }
 
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts) {

@@ -11,12 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/samples/engine_source.h"
 #include "octet/engine.h"
 #include "octet/inspect.h"
 #include "octet/tuning.h"
 
 namespace octet::cli {
 
+// ENGINE|MODEL.onnx, required.
+CLI::Option* add_engine_argument(CLI::App& app, std::filesystem::path& engine);
 CLI::Option* add_threads_flag(CLI::App& app, int& threads);
 // The same where 0 stands for as many as the process has processors.
 CLI::Option* add_processors_flag(CLI::App& app, int& threads);
@@ -30,6 +33,19 @@ struct LimitFlags {
   double work = 0;
 };
 void add_limit_flags(CLI::App& app, LimitFlags& flags);
+CLI::Option* add_json_flag(CLI::App& app, bool& json);
+
+// What every command has that works on an engine.
+struct EngineFlags {
+  std::filesystem::path engine;
+  int threads = 1;
+  ModelFlags model_flags;
+  LimitFlags limits;
+  bool json = false;
+};
+// Of these the last three, which end a command's help.
+void add_common_flags(CLI::App& app, EngineFlags& flags);
+
 // Puts the limits in force; where no memory is given, what the size of `file` suggests.
 void put_in_force(const LimitFlags& flags, const std::filesystem::path& file);
 // --tuning FILE: choices that `octet bench --tune` measured.
@@ -38,7 +54,6 @@ void add_tuning_flag(CLI::App& app, std::filesystem::path& file);
 std::shared_ptr<const Tuning> read_tuning(const std::filesystem::path& file);
 // Of choices whose kernel no longer accepts its layer: the cost model chose instead.
 void warn_of_stale_choices(const std::vector<LayerInfo>& layers, const std::filesystem::path& file);
-CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
 // "image:1x3x224x224" texts by input name. Throws Error(invalid_argument) on anything else.
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
