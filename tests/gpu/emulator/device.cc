@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace octet::emulator {
@@ -19,12 +21,14 @@ struct Failure {
   long call;
   CUresult error;
   bool always;
+  int device;  // whose calls count; -1: those of all
 };
 
 struct Failures {
   std::string text;
   std::vector<Failure> list;
   std::map<std::string, long> calls;
+  std::map<std::pair<std::string, int>, long> calls_of;  // one device
 };
 
 std::vector<std::string> split(const std::string& text, char by) {
@@ -38,15 +42,16 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-// FUNCTION:CALL:ERROR or FUNCTION:CALL:ERROR:*
+// FUNCTION:CALL:ERROR, FUNCTION:CALL:ERROR:* or FUNCTION:CALL:ERROR:*:DEVICE
 void read_failures(Failures& failures, const std::string& text) {
-  failures = {text, {}, {}};
+  failures = {text, {}, {}, {}};
   for (const std::string& one : split(text, ',')) {
     const std::vector<std::string> parts = split(one, ':');
     if (parts.size() < 3) continue;
     failures.list.push_back({parts[0], std::strtol(parts[1].c_str(), nullptr, 10),
                              static_cast<CUresult>(std::strtol(parts[2].c_str(), nullptr, 10)),
-                             parts.size() > 3 && parts[3] == "*"});
+                             parts.size() > 3 && parts[3] == "*",
+                             parts.size() > 4 ? std::atoi(parts[4].c_str()) : -1});
   }
 }
 
@@ -91,9 +96,39 @@ int driver_version() {
   return static_cast<int>(environment_number("OCTET_EMULATED_DRIVER_VERSION", 13000));
 }
 
-size_t memory_bytes() {
-  static const long megabytes = environment_number("OCTET_EMULATED_MEMORY_MB", 4096);
-  return static_cast<size_t>(megabytes) << 20;
+namespace {
+
+// What a list has for a device: an entry for each, of which the last is for all others too.
+std::string entry_of(const char* name, int device, const char* otherwise) {
+  const char* value = std::getenv(name);
+  const std::vector<std::string> all =
+      split(value != nullptr && *value != 0 ? value : otherwise, ',');
+  return all[std::min(static_cast<size_t>(device), all.size() - 1)];
+}
+
+int current_device() { return current_context != nullptr ? current_context->ordinal : 0; }
+
+size_t memory_bytes_of(int device) {
+  static auto* const known = new std::map<int, size_t>;
+  const auto [at, is_new] = known->emplace(device, 0);
+  if (is_new) {
+    const std::string megabytes = entry_of("OCTET_EMULATED_MEMORY_MB", device, "4096");
+    at->second = static_cast<size_t>(std::strtol(megabytes.c_str(), nullptr, 10)) << 20;
+  }
+  return at->second;
+}
+
+}  // namespace
+
+Within::Within(CUcontext context) : before_(current_context) { current_context = context; }
+Within::~Within() { current_context = before_; }
+
+size_t memory_bytes() { return memory_bytes_of(current_device()); }
+
+size_t most_memory_bytes() {
+  size_t most = 0;
+  for (int i = 0; i < devices(); ++i) most = std::max(most, memory_bytes_of(i));
+  return most;
 }
 
 // An error with `*` stays for all functions, as when the device is lost.
@@ -102,9 +137,14 @@ CUresult injected(const char* function) {
   const std::string text = value != nullptr ? value : "";
   if (text != failures().text) read_failures(failures(), text);
   if (failures().list.empty()) return 0;
-  const long call = ++failures().calls[function];
+  const int device = current() != nullptr ? current()->ordinal : 0;
+  const long call = ++failures().calls[function],
+             call_of_device = ++failures().calls_of[{function, device}];
   for (const Failure& failure : failures().list) {
-    if (failure.function != function || failure.call != call) continue;
+    const bool counts = failure.device < 0 || failure.device == device;
+    if (!counts || failure.function != function ||
+        failure.call != (failure.device < 0 ? call : call_of_device))
+      continue;
     if (failure.always && current() != nullptr) current()->sticky = failure.error;
     return failure.error;
   }
@@ -225,40 +265,44 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
   EMULATED_ENTER("cuDeviceGetName", driver);
   if (device < 0 || device >= devices()) return 101;
   if (bytes <= 0) return kInvalidValue;
-  const char* asked = std::getenv("OCTET_EMULATED_NAME");
-  std::snprintf(name, static_cast<size_t>(bytes), "%s", asked != nullptr ? asked : "Emulated GPU");
+  const std::string asked = entry_of("OCTET_EMULATED_NAME", device, "Emulated GPU");
+  std::snprintf(name, static_cast<size_t>(bytes), "%s", asked.c_str());
   return 0;
 }
 
 namespace {
 
 // OCTET_EMULATED_CAPABILITY, "8.0" unless set.
-int capability(bool minor) {
-  const char* value = std::getenv("OCTET_EMULATED_CAPABILITY");
-  int numbers[2] = {8, 0};
-  if (value != nullptr) std::sscanf(value, "%d.%d", &numbers[0], &numbers[1]);
-  return numbers[minor ? 1 : 0];
-}
+struct CapabilityOf {
+  explicit CapabilityOf(int device) {
+    const std::string text = entry_of("OCTET_EMULATED_CAPABILITY", device, "8.0");
+    std::sscanf(text.c_str(), "%d.%d", &major, &minor);
+  }
+  int major = 8, minor = 0;
 
-// As Hopper's and the large Blackwell's.
-bool has_large_multiprocessors() {
-  constexpr int kHopper = 9, kSmallBlackwell = 12;
-  return capability(false) >= kHopper && capability(false) < kSmallBlackwell;
-}
-
-bool is_turing() { return octet::emulator::capability_number() == 75; }
-
-int threads_of_multiprocessor() {
-  if (is_turing()) return 1024;
-  return has_large_multiprocessors() ? 2048 : 1536;
-}
-
-// Of a block, kept by the system.
-int reserved_shared_bytes() { return is_turing() ? 0 : 1 << 10; }
+  int number() const { return 10 * major + minor; }
+  bool is_turing() const { return number() == 75; }
+  // As Hopper's and the large Blackwell's.
+  bool has_large_multiprocessors() const {
+    constexpr int kHopper = 9, kSmallBlackwell = 12;
+    return major >= kHopper && major < kSmallBlackwell;
+  }
+  int threads_of_multiprocessor() const {
+    if (is_turing()) return 1024;
+    return has_large_multiprocessors() ? 2048 : 1536;
+  }
+  // Of a block, kept by the system.
+  int reserved_shared_bytes() const { return is_turing() ? 0 : 1 << 10; }
+  size_t shared_bytes_opt_in() const {
+    constexpr size_t kOthers = 99 << 10, kTuring = 64 << 10;
+    if (is_turing()) return kTuring;
+    return has_large_multiprocessors() ? kMostSharedBytes : kOthers;
+  }
+};
 
 }  // namespace
 
-bool octet::emulator::is_hopper() { return capability(false) >= 9; }
+bool octet::emulator::is_hopper() { return CapabilityOf(current_device()).major >= 9; }
 
 namespace {
 
@@ -273,8 +317,12 @@ std::map<int, int> with_asked(std::map<int, int> values) {
   return values;
 }
 
-const std::map<int, int>& attributes() {
-  static const auto* const values = new std::map<int, int>(with_asked({
+const std::map<int, int>& attributes(int device) {
+  static auto* const known = new std::map<int, std::map<int, int>>;
+  const auto [at, is_new] = known->emplace(device, std::map<int, int>());
+  if (!is_new) return at->second;
+  const CapabilityOf chip(device);
+  at->second = with_asked({
       {octet::cuda::kMaxThreadsPerBlock, 1024},
       {2, 1024},
       {3, 1024},
@@ -291,35 +339,33 @@ const std::map<int, int>& attributes() {
       {octet::cuda::kMemoryClockKilohertz, 1000000},
       {octet::cuda::kMemoryBusBits, 64},
       {octet::cuda::kL2Bytes, 1 << 20},
-      {octet::cuda::kThreadsOfMultiprocessor, threads_of_multiprocessor()},
+      {octet::cuda::kThreadsOfMultiprocessor, chip.threads_of_multiprocessor()},
       {41, 1},  // unified addresses
-      {octet::cuda::kComputeMajor, capability(false)},
-      {octet::cuda::kComputeMinor, capability(true)},
+      {octet::cuda::kComputeMajor, chip.major},
+      {octet::cuda::kComputeMinor, chip.minor},
       {octet::cuda::kSharedBytesOfMultiprocessor,
-       static_cast<int>(shared_bytes_opt_in()) + reserved_shared_bytes()},
+       static_cast<int>(chip.shared_bytes_opt_in()) + chip.reserved_shared_bytes()},
       {octet::cuda::kRegistersOfMultiprocessor, 65536},
-      {octet::cuda::kSharedBytesPerBlock, static_cast<int>(shared_bytes_opt_in())},
+      {octet::cuda::kSharedBytesPerBlock, static_cast<int>(chip.shared_bytes_opt_in())},
       {106, 32},  // blocks of a multiprocessor
-      {octet::cuda::kReservedSharedBytes, reserved_shared_bytes()},
-  }));
-  return *values;
+      {octet::cuda::kReservedSharedBytes, chip.reserved_shared_bytes()},
+  });
+  return at->second;
 }
 
 }  // namespace
 
-int octet::emulator::capability_number() { return 10 * capability(false) + capability(true); }
+int octet::emulator::capability_number() { return CapabilityOf(current_device()).number(); }
 
 size_t octet::emulator::shared_bytes_opt_in() {
-  constexpr size_t kOthers = 99 << 10, kTuring = 64 << 10;
-  if (is_turing()) return kTuring;
-  return has_large_multiprocessors() ? kMostSharedBytes : kOthers;
+  return CapabilityOf(current_device()).shared_bytes_opt_in();
 }
 
 CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
   EMULATED_ENTER("cuDeviceGetAttribute", driver);
   if (device < 0 || device >= devices()) return 101;
-  const auto at = attributes().find(attribute);
-  if (at == attributes().end()) return kInvalidValue;
+  const auto at = attributes(device).find(attribute);
+  if (at == attributes(device).end()) return kInvalidValue;
   *value = at->second;
   return 0;
 }
@@ -327,7 +373,7 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   EMULATED_ENTER("cuDeviceTotalMem_v2", driver);
   if (device < 0 || device >= devices()) return 101;
-  *bytes = memory_bytes();
+  *bytes = memory_bytes_of(device);
   return 0;
 }
 

@@ -38,19 +38,32 @@ inline constexpr CUresult kNotInitialized = 3, kNotFound = 500, kNotReady = 600,
                           kCaptureInvalidated = 901, kCaptureUnjoined = 904, kCaptureIllegal = 905,
                           kCapturedEvent = 907, kCaptureWrongThread = 908, kInvalidCluster = 912;
 inline constexpr size_t kSharedBytes = 48 << 10, kMostSharedBytes = 227 << 10;
-size_t
-shared_bytes_opt_in();  // of a block: kMostSharedBytes from 9.0 on, 64 KB of 7.5, 99 KB of others and of 12.0
+// Of a block: kMostSharedBytes from 9.0 on, 64 KB of 7.5, 99 KB of others and of 12.0.
+size_t shared_bytes_opt_in();
 
 // One lock for all: functions of the driver run one at a time, kernels included.
 std::recursive_mutex& machine_lock();
 int devices();
-bool is_hopper();  // the emulated chip is of compute capability 9.0 or later
 CUcontext context_of(int ordinal);
 CUcontext current();
-bool late();              // OCTET_EMULATED_LATE
-size_t memory_bytes();    // of a device
-int capability_number();  // 90 for 9.0
-int driver_version();     // 13000 for CUDA 13.0
+// Makes it the current one until it is destroyed.
+class Within {
+ public:
+  explicit Within(CUcontext context);
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  CUcontext before_;
+};
+bool late();  // OCTET_EMULATED_LATE
+// Of the current context's device, or of the first one.
+bool is_hopper();  // of compute capability 9.0 or later
+size_t memory_bytes();
+int capability_number();     // 90 for 9.0
+size_t most_memory_bytes();  // of any device
+int driver_version();        // 13000 for CUDA 13.0
 long environment_number(const char* name, long otherwise);
 
 // OCTET_EMULATED_FAIL says that this call of `function` fails.
@@ -99,6 +112,7 @@ bool is_pinned(const void* at, size_t bytes);
 
 // The pages of one allocation, and which of them a kernel wrote: ranges apart from each other, by their first.
 struct DevicePages {
+  CUcontext context;
   CUdeviceptr begin;
   size_t count;
   std::map<size_t, size_t> written;

@@ -292,5 +292,31 @@ TEST(EmulatedGpu, DevicesAreApart) {
   EXPECT_EQ(gpu().cuStreamDestroy(stream), 0);
 }
 
+// A kernel that touches memory of the other device is its own device's end.
+TEST(EmulatedGpuDeathTest, PeersAreClosed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto touch = [](bool reads) {
+    CUcontext first = nullptr, second = nullptr;
+    gpu().cuDevicePrimaryCtxRetain(&first, 0);
+    gpu().cuDevicePrimaryCtxRetain(&second, 1);
+    const Kernel kernel(simple("out[0] = in[0] + 1;\n"));
+    const Buffer<int> own(std::vector<int>{4});
+    gpu().cuCtxSetCurrent(second);
+    const Buffer<int> others(std::vector<int>{5});
+    gpu().cuCtxSetCurrent(first);
+    bool right = kernel.launch(shape(1, 1), Pointers{own.pointer(), own.pointer()}) == 0 &&
+                 own.read()[0] == 5;
+    const Pointers pointers = reads ? Pointers{others.pointer(), own.pointer()}
+                                    : Pointers{own.pointer(), others.pointer()};
+    const CUresult launched = kernel.launch(shape(1, 1), pointers);
+    right = right && (launched == 700 || gpu().cuStreamSynchronize(nullptr) == 700);
+    gpu().cuCtxSetCurrent(second);
+    right = right && others.read()[0] == 5;
+    std::_Exit(right ? 7 : 1);
+  };
+  for (const bool reads : {true, false})
+    EXPECT_EXIT(touch(reads), testing::ExitedWithCode(7), "it touches the address");
+}
+
 }  // namespace
 }  // namespace octet::emulator

@@ -151,9 +151,11 @@ CUresult run_grid(const Launch& launch) {
   running.launch = &launch;
   running.error = 0;
   const FaultGuard guard;
+  set_peers(false);
   if (launch.watched) begin_watch();
   if (sigsetjmp(running.escape, 1) == 0) run_blocks(launch, values.data());
   end_watch();
+  set_peers(true);
   return running.error;
 }
 

@@ -78,7 +78,7 @@ CUresult allocate(CUdeviceptr* result, size_t bytes) {
   const size_t units = round_up(bytes, kUnit), pages = round_up(units, kPage);
   CUcontext context = current();
   if (units > memory_bytes() - context->used) return octet::cuda::kOutOfMemory;
-  if (!range().reserve(static_cast<size_t>(devices()) * 4 * memory_bytes()))
+  if (!range().reserve(static_cast<size_t>(devices()) * 4 * most_memory_bytes()))
     return octet::cuda::kOutOfMemory;
   const CUdeviceptr first = range().take(pages);
   if (first == 0 || mprotect(pointer(first), pages, PROT_READ | PROT_WRITE) != 0)
@@ -86,7 +86,8 @@ CUresult allocate(CUdeviceptr* result, size_t bytes) {
   *result = first + pages - units;
   std::memset(pointer(first), 0xA5, pages);
   context->used += units;
-  range().live[*result] = {bytes, first, first + pages, context, {first, pages / kPage, {}}};
+  range().live[*result] = {
+      bytes, first, first + pages, context, {context, first, pages / kPage, {}}};
   ++live_objects();
   return 0;
 }

@@ -81,6 +81,7 @@ CUstream resolve(CUstream stream) {
 
 void perform(CUcontext context, const Task& task) {
   if (context->sticky != 0) return;
+  const Within device(context);
   context->sticky = task();
 }
 

@@ -17,14 +17,21 @@ void protect(const DevicePages& pages, size_t first, size_t end, int protection)
   mprotect(reinterpret_cast<void*>(pages.begin + first * kPage), (end - first) * kPage, protection);
 }
 
-void protect_written(int protection) {
+// Of the device whose kernel runs.
+void for_each_own(const std::function<void(DevicePages&)>& act) {
   for_each_pages([&](DevicePages& pages) {
+    if (pages.context == current()) act(pages);
+  });
+}
+
+void protect_written(int protection) {
+  for_each_own([&](DevicePages& pages) {
     for (const auto& [first, end] : pages.written) protect(pages, first, end, protection);
   });
 }
 
 void protect_others(int protection) {
-  for_each_pages([&](DevicePages& pages) {
+  for_each_own([&](DevicePages& pages) {
     size_t at = 0;
     for (const auto& [first, end] : pages.written) {
       protect(pages, at, first, protection);
@@ -55,6 +62,14 @@ void note_written(DevicePages& pages, size_t page) {
 
 }  // namespace
 
+void set_peers(bool open) {
+  if (devices() < 2) return;
+  for_each_pages([&](DevicePages& pages) {
+    if (pages.context != current())
+      protect(pages, 0, pages.count, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  });
+}
+
 void begin_watch() {
   constexpr size_t kMost = 256;  // more allocations are too many to close for each kernel
   watching = allocations() <= kMost;
@@ -81,7 +96,7 @@ void show_written() {
 Fault fault_at(const void* at) {
   const auto address = reinterpret_cast<CUdeviceptr>(at);
   DevicePages* pages = watching ? pages_at(address) : nullptr;
-  if (pages == nullptr) return Fault::other;
+  if (pages == nullptr || pages->context != current()) return Fault::other;
   const size_t page = (address - pages->begin) / kPage;
   if (hidden) return Fault::before_wait;
   if (was_written(*pages, page)) return Fault::other;

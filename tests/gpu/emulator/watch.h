@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory of the device kernels wrote, by pages. A kernel that may begin before the one in front of it has ended (programmatic
+// Which memory of the device kernels wrote, by pages, and whose memory they may touch. A kernel that may begin before the one in front of it has ended (programmatic
 // dependent launch) touches none of that, and writes nothing, before it waits.
 #pragma once
 
 namespace octet::emulator {
+
+// Whether the kernel that runs may touch memory of other devices: it may not, as where nobody asked for peer access.
+void set_peers(bool open);
 
 void begin_watch();  // a kernel runs: the first write to a page faults
 void end_watch();
