@@ -17,7 +17,7 @@ OWNERS = {
     "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins", "tensorrt_bridge"},
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
-    "runtime": {"attachment", "engine", "image_sizes", "mapped_engine", "plans", "warm"},
+    "runtime": {"attachment", "engine", "image_sizes", "mapped_engine", "plans", "spread", "warm"},
     "pipeline": {"clipping", "compile", "export", "extract", "half_weights", "observation", "provenance", "refit", "simulate", "source_model", "value_types"},
     "inspect": {"case", "check", "detection", "error_stats", "inspect", "json", "metric_program", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                  "reproduce", "saved_outputs", "search", "selection", "selftest", "sensitivity", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
