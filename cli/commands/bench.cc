@@ -37,7 +37,7 @@ constexpr const char* kFooter =
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
     "  octet bench bert.octet --data sentence.npz        # tokens and masks as they are\n"
     "  octet bench resnet20.octet --streams 16           # sixteen callers in one process\n"
-    "  octet bench resnet20.octet --device cuda:0,cuda:1 # a context on each; total and each\n"
+    "  octet bench resnet20.octet --device cuda:all      # a context on each GPU; total and each\n"
     "  octet bench resnet20.octet --device cuda --no-transfers  # data that are on the GPU\n"
     "  octet bench resnet20.onnx                         # the model itself, in FP32\n"
     "  octet bench resnet20.octet --iterations 100 --export-trace runs.json\n"
@@ -135,17 +135,6 @@ int run_selection(const Options& options) {
                            read_tuning(options.tuning), options.device});
 }
 
-// "cuda:0,cuda:1"
-std::vector<std::string> devices_of(const Options& options) {
-  std::vector<std::string> names = CLI::detail::split(options.device, ',');
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (std::ranges::count(names, names[i]) > 1)
-      fail(Error::Code::invalid_argument,
-           "--device names {} twice; --streams N runs several contexts on each device", names[i]);
-  }
-  return names;
-}
-
 // One caller on each device, or so many as --streams says.
 int run_streams(const Options& options, const std::vector<std::string>& devices) {
   const Engine engine = open_engine({options.engine, options.threads, options.model_flags});
@@ -162,7 +151,8 @@ int run_layer(const Options& options) {
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const std::vector<std::string> devices = devices_of(options);
+  const std::vector<std::string> devices = devices_of(options.device);
+  if (devices.size() == 1) options.device = devices[0];
   const bool whole_runs = options.layer.empty() && !options.assert_selection &&
                           !options.tune->given() && !options.layers && options.iterations == 0 &&
                           !options.runs->given() && !options.trace->given() && !options.no_chains &&
@@ -255,8 +245,7 @@ void refuse_together(CLI::App& app) {
 void add_flags(CLI::App& app, Options& options) {
   add_engine_argument(app, options.engine)->required(false);
   add_threads_flag(app, options.threads);
-  add_device_flag(app, options.device);
-  app.get_option("--device")->type_name("NAME[,NAME...]");
+  add_devices_flag(app, options.device);
   app.add_option("--streams", options.streams,
                  "callers that run side by side, each with a context of --threads threads")
       ->type_name("N")

@@ -29,6 +29,7 @@
 #include "cli/samples/sample_runs.h"
 #include "cli/samples/samples.h"
 #include "octet/compile.h"
+#include "octet/spread.h"
 
 namespace octet::cli {
 namespace eval_cli {
@@ -51,6 +52,7 @@ constexpr const char* kFooter =
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx\n"
     "  octet eval mobilenet.octet --data val/ --labels prefix --label-offset 1\n"
     "  octet eval resnet20.octet --data test/ --against onnxruntime:resnet20.onnx --top-k 5\n"
+    "  octet eval resnet20.octet --data test/ --device cuda:all    # samples shared by all GPUs\n"
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx --max-drop 0.5 "
     "--min-agreement 0.97\n";
 
@@ -67,6 +69,7 @@ struct Options : EngineFlags {
   std::optional<double> min_agreement;
   std::optional<double> max_drop;
   std::optional<double> min_sqnr;
+  std::string device = "cpu";
 };
 
 struct Measured {
@@ -80,27 +83,40 @@ struct Measured {
   std::optional<BoxCounts> boxes = std::nullopt;  // of detectors
 };
 
+// What runs the engine: a context on each device.
+Spread spread_of(const Options& options, const Engine& engine) {
+  return Spread(engine, {.devices = devices_of(options.device), .threads = options.threads});
+}
+
+void warn_of_left_out(const Spread& spread, Measured& result) {
+  for (const auto& [device, why] : spread.left_out())
+    result.warnings.push_back(fmt::format("{} was left out: {}", device, why));
+}
+
 // The engine alone.
 void evaluate(const Options& options, const Engine& engine, Samples& samples, Measured& result,
               ProgressBar& progress) {
   Counts& counts = result.counts;
   NanWatch watch(engine, {.threads = options.threads});
-  Context context = engine.make_context({.threads = options.threads});
-  const Runner runners[] = {runner_of(context)};
-  run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+  Spread spread = spread_of(options, engine);
+  const Runner runners[] = {runner_of(spread)};
+  const auto look = [&](const LoadedSample& sample, auto outputs) {
     watch.look_at(sample.name, sample.inputs, outputs[0]);
     counts.add(sample, outputs[0], nullptr);
     if (result.boxes) result.boxes->add(sample, outputs[0], nullptr);
     progress.update({"evaluate", counts.samples(), samples.size()});
-  });
+  };
+  run_samples(engine, samples, runners, look, spread.contexts());
+  warn_of_left_out(spread, result);
   result.nan = watch.report();
 }
 
 // The engine beside what it is held against.
 void evaluate_against(const Options& options, const Engine& engine, Samples& samples,
                       Measured& result, ProgressBar& progress) {
+  Spread spread = spread_of(options, engine);
   Reference reference(options.reference, engine,
-                      {options.threads, options.model_flags, samples.size()});
+                      {options.threads, options.model_flags, samples.size(), &spread});
   OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   Counts& counts = result.counts;
@@ -114,6 +130,7 @@ void evaluate_against(const Options& options, const Engine& engine, Samples& sam
                   progress.update({"evaluate", counts.samples(), samples.size()});
                 });
   if (options.comparison.any()) result.comparisons = comparer.outputs();
+  warn_of_left_out(spread, result);
   result.nan = watch.report();
 }
 
@@ -136,7 +153,7 @@ Measured measure(const Options& options, const Engine& engine) {
     evaluate(options, engine, samples, result, progress);
   }
   result.skipped = samples.skipped();
-  result.warnings = samples.notes();
+  std::ranges::copy(samples.notes(), std::back_inserter(result.warnings));
   result.checks = samples.checks();
   const auto doubt = result.counts.doubt();
   if (result.counts.labelled() > 0) {
@@ -330,6 +347,7 @@ void add_flags(CLI::App& app, Options& options) {
       ->type_name("NAME");
   add_detection_flags(app, options.detection, "Detectors");
   add_threads_flag(app, options.threads);
+  add_devices_flag(app, options.device);
   add_common_flags(app, options);
   add_threshold_flags(app, options);
   add_comparison_flags(app, options.comparison);

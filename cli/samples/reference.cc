@@ -177,7 +177,10 @@ void add_reference_flags(CLI::App& app, Outputs& outputs, ReferenceFlags& flags)
 }
 
 Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Options& options)
-    : flags_(flags), threads_(options.threads), source_(std::make_unique<Source>()) {
+    : flags_(flags),
+      threads_(options.threads),
+      tested_(options.tested),
+      source_(std::make_unique<Source>()) {
   if (flags.against.empty() == flags.load.empty())
     fail(Error::Code::invalid_argument,
          "either --against or --load-outputs says what to compare with");
@@ -234,8 +237,9 @@ std::vector<ValueError> Reference::layers(const Engine& engine, const SampleSour
 }
 
 void Reference::run(const Engine& engine, Samples& samples, const EachPair& each) {
-  Context context = engine.make_context({.threads = threads_});
-  std::vector<Runner> runners = {runner_of(context)};
+  std::optional<Context> context;
+  if (tested_ == nullptr) context = engine.make_context({.threads = threads_});
+  std::vector<Runner> runners = {tested_ != nullptr ? runner_of(*tested_) : runner_of(*context)};
   const std::vector<std::string> names = tensor_names(engine.outputs());
   if (source_->context) runners.push_back(runner_of(*source_->context));
   if (source_->runtime) {
@@ -246,13 +250,14 @@ void Reference::run(const Engine& engine, Samples& samples, const EachPair& each
   }
   OutputArrays kept(names);
   int64_t done = 0;
-  run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+  const auto look = [&](const LoadedSample& sample, auto outputs) {
     const std::vector<Tensor>& reference =
         source_->saved ? source_->saved->sample(done) : outputs[1];
     ++done;
     if (flags_.save->given()) kept.add(reference);
     each(sample, outputs[0], reference);
-  });
+  };
+  run_samples(engine, samples, runners, look, tested_ != nullptr ? tested_->contexts() : 1);
   if (flags_.save->given()) write(*flags_.save, kept.arrays());
 }
 

@@ -15,6 +15,7 @@
 #include "cli/samples/samples.h"
 #include "octet/engine.h"
 #include "octet/inspect.h"
+#include "octet/spread.h"
 
 namespace octet::cli {
 
@@ -35,7 +36,8 @@ class Reference {
   struct Options {
     int threads = 1;
     ModelFlags model = {};
-    int64_t samples = 0;  // that will be compared
+    int64_t samples = 0;       // that will be compared
+    Spread* tested = nullptr;  // runs the tested engine; null: a context of the CPU
   };
   // Throws one Error(invalid_argument) that lists every input and output which differs from those of `engine`.
   Reference(const ReferenceFlags& flags, const Engine& engine, const Options& options);
@@ -61,6 +63,7 @@ class Reference {
   std::string name_;
   const ReferenceFlags& flags_;
   int threads_ = 1;
+  Spread* tested_ = nullptr;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Source> source_;
 };

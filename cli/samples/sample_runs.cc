@@ -7,6 +7,7 @@
 
 #include "cli/fail.h"
 #include "octet/image_sizes.h"
+#include "octet/threads.h"
 
 namespace octet::cli {
 namespace {
@@ -66,6 +67,10 @@ Runner runner_of(Context& context) {
   return [&context](std::span<const Tensor> inputs) { return context.run(inputs); };
 }
 
+Runner runner_of(Spread& spread) {
+  return [&spread](std::span<const Tensor> inputs) { return spread.run(inputs); };
+}
+
 std::vector<Tensor> run_named(const Engine& engine, const Runner& runner,
                               std::span<const Tensor> inputs, const std::string& name) {
   try {
@@ -102,32 +107,76 @@ SampleSource run_source(const Engine& engine, Samples& samples,
   };
 }
 
+namespace {
+
+// The samples of one run, and what each runner made of each of them.
+struct Group {
+  std::vector<LoadedSample> taken;
+  std::vector<std::vector<std::vector<Tensor>>> parts = {};  // of each runner, of each sample
+};
+
+class GroupRuns {
+ public:
+  GroupRuns(const Engine& engine, const Samples& samples, std::span<const Runner> runners)
+      : engine_(engine),
+        runners_(runners),
+        has_states_(!samples.states().empty()),
+        // Each runner has states of its own.
+        states_(runners.size(), StateLoop(samples.states(), engine.inputs(), engine.outputs())) {}
+
+  void run(std::span<Group> groups, int64_t rows) {
+    for (Group& group : groups) group.parts.resize(runners_.size());
+    run_threads(static_cast<int>(groups.size()),
+                [&](int g) { run_one(groups[static_cast<size_t>(g)], 0, rows); });
+    for (size_t runner = 1; runner < runners_.size(); ++runner) {
+      for (Group& group : groups) run_one(group, runner, rows);
+    }
+  }
+
+ private:
+  void run_one(Group& group, size_t runner, int64_t rows) {
+    std::vector<Tensor> inputs = stacked(group.taken, rows);
+    if (group.taken[0].begins) states_[runner].begin();
+    states_[runner].fill(inputs);
+    const auto outputs = run_named(engine_, runners_[runner], inputs, group.taken[0].name);
+    states_[runner].keep(outputs);
+    group.parts[runner] = has_states_ ? std::vector<std::vector<Tensor>>{outputs}
+                                      : split_outputs(outputs, rows, std::ssize(group.taken));
+  }
+
+  const Engine& engine_;
+  const std::span<const Runner> runners_;
+  const bool has_states_;
+  std::vector<StateLoop> states_;
+};
+
+void tell(Group& group, const EachSample& each) {
+  for (size_t i = 0; i < group.taken.size(); ++i) {
+    std::vector<std::vector<Tensor>> outputs;
+    for (auto& part : group.parts) outputs.push_back(std::move(part[i]));
+    each(group.taken[i], outputs);
+  }
+}
+
+}  // namespace
+
 void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
-                 const EachSample& each) {
+                 const EachSample& each, int at_once) {
   const std::vector<TensorInfo> infos = engine.inputs();
-  // Each runner has states of its own.
-  std::vector<StateLoop> states(runners.size(),
-                                StateLoop(samples.states(), infos, engine.outputs()));
+  GroupRuns runs(engine, samples, runners);
+  if (!samples.states().empty()) at_once = 1;
   int64_t rows = 0;  // not known before the first sample
-  for (auto taken = take(samples, infos, rows); !taken.empty();
-       taken = take(samples, infos, rows)) {
-    const auto count = static_cast<int64_t>(taken.size());
-    check_steps(samples, rows);
-    std::vector<std::vector<std::vector<Tensor>>> parts;  // of each runner, of each sample
-    for (size_t c = 0; c < runners.size(); ++c) {
-      std::vector<Tensor> inputs = stacked(taken, rows);
-      if (taken[0].begins) states[c].begin();
-      states[c].fill(inputs);
-      const auto outputs = run_named(engine, runners[c], inputs, taken[0].name);
-      states[c].keep(outputs);
-      parts.push_back(samples.states().empty() ? split_outputs(outputs, rows, count)
-                                               : std::vector<std::vector<Tensor>>{outputs});
+  for (;;) {
+    std::vector<Group> groups;
+    while (std::ssize(groups) < at_once) {
+      Group group{take(samples, infos, rows)};
+      if (group.taken.empty()) break;
+      check_steps(samples, rows);
+      groups.push_back(std::move(group));
     }
-    for (size_t i = 0; i < taken.size(); ++i) {
-      std::vector<std::vector<Tensor>> outputs;
-      for (auto& part : parts) outputs.push_back(std::move(part[i]));
-      each(taken[i], outputs);
-    }
+    if (groups.empty()) return;
+    runs.run(groups, rows);
+    for (Group& group : groups) tell(group, each);
   }
 }
 

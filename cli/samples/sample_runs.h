@@ -8,6 +8,7 @@
 
 #include "cli/samples/samples.h"
 #include "octet/engine.h"
+#include "octet/spread.h"
 
 namespace octet::cli {
 
@@ -15,14 +16,17 @@ namespace octet::cli {
 using Runner = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
 // The context's own run.
 Runner runner_of(Context& context);
+// The contexts' run, by whichever is idle; any threads may call it.
+Runner runner_of(Spread& spread);
 
 // A sample, and what each runner made of it.
 using EachSample =
     std::function<void(const LoadedSample&, std::span<const std::vector<Tensor>> outputs)>;
 
-// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first.
+// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first: of that one so many runs at a time, each
+// called from a thread of its own, as `at_once` says. Sequences go step by step.
 void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
-                 const EachSample& each);
+                 const EachSample& each, int at_once = 1);
 
 // The samples that are left as the inputs of runs, one run a call; `done` is told how many samples were taken.
 SampleSource run_source(const Engine& engine, Samples& samples,

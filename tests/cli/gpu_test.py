@@ -183,10 +183,39 @@ class Gpu(unittest.TestCase):
         self.assertEqual(text.count("cuda:1"), 3)  # two streams, and what they do
         self.assertIn("name one of them", bench("--layers", code=2).err)
         lost = self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:1", "--seconds", "0.05", code=2, OCTET_EMULATED_DEVICES=2,
-                           OCTET_EMULATED_FAIL="cuGraphLaunch:3:719:*").err
+                           OCTET_EMULATED_FAIL="cuGraphLaunch:1:719:*").err
         self.assertRegex(lost, "error: device cuda:[01] .* takes no more work in this process")
         self.assertIn("twice", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:0", code=2).err)
         self.assertIn("cuda:7", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:7", code=2).err)
+
+    def test_all_gpus(self):
+        """Two of different generations: samples are shared, and the counts are the CPU's; so they are when one is lost, which is said."""
+        two = {"OCTET_EMULATED_DEVICES": 2, "OCTET_EMULATED_CAPABILITY": "9.0,7.5", "OCTET_EMULATED_NAME": "Large GPU,Small GPU"}
+        listed = self.on_gpu("devices", "--json", **two).json["devices"]
+        self.assertEqual([(d["chip"], d["level"]) for d in listed[1:]], [("Large GPU", "sm_90a"), ("Small GPU", "sm_75")])
+        data = self.folder / "data"
+        for label in range(4):
+            (data / str(label)).mkdir(parents=True)
+            for image in sorted((digits() / f"test/{label}").iterdir())[:3]:
+                (data / str(label) / image.name).write_bytes(image.read_bytes())
+        against = ("eval", digits_engine(), "--data", data, "--against", DIGITS / "digits.onnx", "--json")
+        cpu = octet(*against).json
+        everywhere = self.on_gpu(*against, "--device", "cuda:all", **two).json
+        self.assertEqual(everywhere, cpu)
+        self.assertEqual(self.on_gpu(*against[:4], "--json", "--device", "cuda:0,cpu", **two).json["top1"], cpu["top1"])
+        lost = self.on_gpu(*against, "--device", "cuda:all", **two, OCTET_EMULATED_FAIL="cuStreamSynchronize:3:719:*:1").json
+        self.assertEqual({**lost, "warnings": cpu["warnings"]}, cpu)
+        self.assertRegex(" ".join(lost["warnings"]), "cuda:1 was left out: device cuda:1 .*failed.* takes no more work in this process")
+        both = self.on_gpu(*against, "--device", "cuda:all", **two, code=2, OCTET_EMULATED_FAIL="cuStreamSynchronize:3:719:*:1,cuStreamSynchronize:3:719:*:0")
+        self.assertRegex(both.err, "error: .*failed")
+        measured = self.on_gpu("bench", digits_engine(), "--device", "cuda:all", "--seconds", "0.05", "--json", **two).json
+        self.assertEqual([d["isa"] for d in measured["devices"]], ["sm_90a", "sm_75"])
+        one = self.on_gpu("bench", digits_engine(), "--device", "cuda:all", "--seconds", "0.05", "--json").json
+        self.assertEqual(one["device"], "cuda:0")
+        for command in (("bench", digits_engine()), against[:4]):
+            self.assertIn("cuda:all", self.on_gpu(*command, "--device", "cuda:all", code=2, OCTET_EMULATED_DEVICES=0).err)
+            self.assertIn("twice", self.on_gpu(*command, "--device", "cuda:all,cuda:1", code=2, **two).err)
+        self.assertIn("'cuda:all'", self.run_digit(code=2, device="cuda:all").err)
 
     def test_kernels_of_an_older_chip(self):
         octet("run", digits_engine(), self.image, "-o", self.folder / "cpu.npz")
