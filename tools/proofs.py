@@ -82,8 +82,8 @@ PROOFS = (
     released("onnxruntime.models_all", "every model of ../shared in ONNX Runtime, equal to octet run to the byte",
              (*RUN, "src/onnx/**/*", "src/passes/**/*", "src/precision/**/*", "src/calibrate/**/*", "src/pipeline/**/*", "integrations/onnxruntime/**/*",
               "integrations/wire/*", "tests/onnxruntime/*"), 8),
-    released("integrations.ray_cluster", "calibration and evaluation on clusters of which nodes are lost and actors killed, equal to one machine's",
-             ("python/octet/*.py", "python/octet/ray/*", "python/src/observation*", "src/pipeline/observ*", "src/calibrate/**/*", "tests/integrations/ray*"), 6),
+    released("integrations.ray_cluster", "calibration, evaluation and searches on clusters of which nodes are lost and workers killed, equal to one machine's",
+             ("python/octet/*.py", "python/octet/ray/*", "python/src/observation*", "python/src/search.cc", "src/inspect/search/*", "src/pipeline/observ*", "src/calibrate/**/*", "tests/integrations/ray*"), 6),
     Proof("gpu_faults_9.0", "instrumented", "every call of the driver fails in turn on a Hopper, under the address sanitizer", "sanitizers",
           ("gpu_faults_tests",), tests("sanitizers", "gpu_faults_9.0"), CUDA, ADDED, 2),
     # The sample of CI is the lowest folders, where features of processors are told; all else is built when the whole is proved.

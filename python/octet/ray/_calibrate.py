@@ -142,5 +142,5 @@ def calibrate(dataset: ray.data.Dataset, model: Model, **options: Any) -> _octet
     """
     observes = {name: value for name, value in options.items() if name in _OBSERVES}
     compiles = {name: value for name, value in options.items() if name not in _OBSERVES or name in _BOTH}
-    inspect.signature(compile).bind(model, **compiles)
+    inspect.signature(compile).bind(model, calibration=None, **compiles)  # before there is much to lose
     return compile(model, calibration=observe(dataset, model, **observes), **compiles)

@@ -20,7 +20,7 @@ from .._search import SearchCall, SearchMetric, SearchResult
 from ._calibrate import observe
 from ._workers import Model, at_level, check_levels, own_model, raise_told, told
 
-_MODEL = ("equalize", "input_shapes")  # what an observation depends on
+_MODEL = ("equalize", "input_shapes", "weights_folder")  # what an observation depends on
 _Step = tuple[Any, ...]
 _Entries = dict[str, float]
 
@@ -59,7 +59,7 @@ class _Tasks:
     def __init__(self, call: SearchCall, options: dict[str, Any], most: int | None) -> None:
         self._task = ray.remote(**options)(_measured)
         self._call = ray.put(call)
-        self._each, self._most = options["num_cpus"], most
+        self._each, self._most = options["num_cpus"] or 1, most
         self._running: dict[ray.ObjectRef, _Step] = {}
         self._done: list[_Step] = []
 
@@ -90,12 +90,14 @@ class _Tasks:
             ray.cancel(task, force=True)
 
 
-def _seen(calibration: Union[ray.data.Dataset, _octet.Observation, Data], model: Model, options: dict[str, Any]) -> _octet.Observation:
+def _seen(
+    calibration: Union[ray.data.Dataset, _octet.Observation, Data], model: Model, options: dict[str, Any], pool: dict[str, Any]
+) -> _octet.Observation:
     if isinstance(calibration, _octet.Observation):
         return calibration
     if isinstance(calibration, ray.data.Dataset):
-        return observe(calibration, model, **options)
-    return Observer(model, **{name: value for name, value in options.items() if name in (*_MODEL, "weights_folder")}).observe(calibration)
+        return observe(calibration, model, **options, **pool)
+    return Observer(model, **options).observe(calibration)
 
 
 def search(  # noqa: PLR0913: what a search and the cluster may be told
@@ -140,8 +142,8 @@ def search(  # noqa: PLR0913: what a search and the cluster may be told
     if threads < 1 or (workers is not None and workers < 1):
         raise wrong(f"workers {workers}, threads {threads}: expected at least 1 of each")
     content, build["weights_folder"] = own_model(model, build.get("weights_folder"))
-    of_model = {name: build[name] for name in (*_MODEL, "weights_folder") if name in build}
-    build["calibration"] = _seen(calibration, content, {**of_model, "cpu_isa": cpu_isa} if isinstance(calibration, ray.data.Dataset) else of_model)
+    of_model = {name: build[name] for name in _MODEL if name in build}
+    build["calibration"] = _seen(calibration, content, of_model, {"workers": workers, "threads": threads, "cpu_isa": cpu_isa})
     travelling = _octet.CompileOptions()
     travelling.weights_folder = build["weights_folder"] or ""
     held_out = [[np.asarray(array) for array in batch] for batch in batches(samples, _octet.model_inputs(content, travelling))]
