@@ -325,8 +325,10 @@ class Build {
 
 bool asks_for_refit(const Config& config) {
 #if NV_TENSORRT_MAJOR >= 10
-  if (config.has(BuilderFlag::kREFIT_IDENTICAL) || config.has(BuilderFlag::kREFIT_INDIVIDUAL))
-    return true;
+  // A plan without its weights would get them by a refit; here it keeps them, and may be refitted all the same.
+  for (const BuilderFlag flag :
+       {BuilderFlag::kREFIT_IDENTICAL, BuilderFlag::kREFIT_INDIVIDUAL, BuilderFlag::kSTRIP_PLAN})
+    if (config.has(flag)) return true;
 #endif
   return config.has(BuilderFlag::kREFIT);
 }

@@ -352,14 +352,14 @@ TEST(Engine, WhatIsNoPlanIsNamed) {
   EXPECT_TRUE(logger.has("not an Octet engine")) << logger.text;
 }
 
-TEST(Refit, NewWeightsGiveNewResults) {
+void expect_refits(BuilderFlag flag) {
   Maker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims4{1, 1, 1, 1});
   const Values three = {3};
   auto* conv = maker.network->addConvolutionNd(*x, 1, DimsHW{1, 1}, weights_of(three), Weights{});
   conv->setName("conv");
   maker.network->markOutput(*conv->getOutput(0));
-  maker.config->setFlag(BuilderFlag::kREFIT);
+  maker.config->setFlag(flag);
   const Own<ICudaEngine> engine = maker.build();
   ASSERT_TRUE(engine) << maker.logger.text;
   EXPECT_TRUE(engine->isRefittable());
@@ -377,6 +377,14 @@ TEST(Refit, NewWeightsGiveNewResults) {
   EXPECT_TRUE(refitter->refitCudaEngine());
   EXPECT_EQ(engine->getIOTensorName(0), input) << "names live as long as the engine";
   EXPECT_EQ(run(*engine, {2}), Values{14});
+}
+
+TEST(Refit, NewWeightsGiveNewResults) {
+  expect_refits(BuilderFlag::kREFIT);
+#if NV_TENSORRT_MAJOR >= 10
+  expect_refits(BuilderFlag::kREFIT_IDENTICAL);
+  expect_refits(BuilderFlag::kSTRIP_PLAN);
+#endif
 }
 
 }  // namespace
