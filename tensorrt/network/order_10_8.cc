@@ -9,7 +9,7 @@
 namespace octet_trt {
 namespace {
 
-using Table = Padded<apiv::VNetworkDefinition>;
+using NetworkTable = Padded<apiv::VNetworkDefinition>;
 
 // Where a table has a function (Itanium ABI: a pointer to a virtual member is 1 + 8 * its place).
 template <class Member>
@@ -24,7 +24,7 @@ size_t place_of(Member member) {
 constexpr size_t kHead = 2;
 
 std::vector<void*> permuted(void* const* functions) {
-  const size_t places = place_of(&Table::beyond11) + 1;  // the last one behind the end
+  const size_t places = place_of(&NetworkTable::beyond11) + 1;  // the last one behind the end
   std::vector<void*> words(functions - kHead, functions + places);
   const auto at = [&](size_t place) { return words.begin() + static_cast<int64_t>(kHead + place); };
   const size_t cumulative = place_of(&apiv::VNetworkDefinition::addCumulative);
@@ -37,7 +37,7 @@ std::vector<void*> permuted(void* const* functions) {
 
 // All calls of our own name the class Network, which is final: they go by no table.
 void order_as_10_8(Network& network) {
-  void* table = static_cast<Table*>(&network);
+  void* table = static_cast<NetworkTable*>(&network);
   void** functions = nullptr;
   std::memcpy(&functions, table, sizeof functions);
   static const std::vector<void*> words = permuted(functions);

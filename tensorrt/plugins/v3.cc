@@ -194,7 +194,7 @@ class OnePlugin final : public V3Object<IPluginV3OneBuild, IPluginV3OneRuntime> 
 };
 
 // In elements, of a tensor that lies as Octet has it.
-Dims strides_of(const PluginTensorDesc& desc) {
+Dims plugin_strides(const PluginTensorDesc& desc) {
   Dims strides = desc.dims;
   const int32_t rank = desc.dims.nbDims;
   const bool channels_last = desc.format == TensorFormat::kHWC && rank == 4;
@@ -253,7 +253,7 @@ class QuickPlugin final : public V3Object<IPluginV3QuickBuild, IPluginV3QuickRun
   void enqueue(const PluginCall& call) override {
     const std::vector<PluginTensorDesc> descs = call.io.descs();
     std::vector<Dims> strides;
-    for (const PluginTensorDesc& desc : descs) strides.push_back(strides_of(desc));
+    for (const PluginTensorDesc& desc : descs) strides.push_back(plugin_strides(desc));
     const int32_t inputs = call.io.inputs;
     check("enqueue()", [&] {
       return runtime().enqueue(descs.data(), descs.data() + inputs, call.inputs, call.outputs,
