@@ -144,6 +144,53 @@ class Engines(Case):
             self.assertTrue(refitter.refit_cuda_engine_async(0))
 
 
+class Caches(Case):
+    """Of a decoder: an input that Concat continues."""
+
+    def decoder(self):
+        onnx = harness.need("onnx")
+        make, real = onnx.helper.make_node, onnx.TensorProto.FLOAT
+
+        def value(name, dims):
+            return onnx.helper.make_tensor_value_info(name, real, dims)
+
+        nodes = [make("Concat", ["past", "x"], ["present"], axis=2), make("Transpose", ["present"], ["turned"], perm=[0, 1, 3, 2]),
+                 make("MatMul", ["x", "turned"], ["scores"]), make("Softmax", ["scores"], ["weights"], axis=-1),
+                 make("MatMul", ["weights", "present"], ["y"])]
+        graph = onnx.helper.make_graph(nodes, "decoder", [value("x", [1, 2, 1, 4]), value("past", [1, 2, "n", 4])],
+                                       [value("y", [1, 2, 1, 4]), value("present", [1, 2, "m", 4])])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        network = self.builder.create_network(EXPLICIT)
+        self.assertTrue(trt.OnnxParser(network, self.log).parse(model.SerializeToString()))
+        profile = self.builder.create_optimization_profile()
+        profile.set_shape("past", (1, 2, 1, 4), (1, 2, 8, 4), (1, 2, 32, 4))
+        self.config.add_optimization_profile(profile)
+        return self.engine(self.builder.build_serialized_network(network, self.config))
+
+    def test_one_address_may_be_a_cache_before_and_behind_a_run(self):
+        engine = self.decoder()
+        apart, together = engine.create_execution_context(), engine.create_execution_context()
+        chance = np.random.default_rng(1)
+        past = chance.random((1, 2, 1, 4), np.float32)
+        buffer = np.zeros(2 * 32 * 4, np.float32)
+        buffer[: past.size] = past.ravel()
+
+        def step(context, x, rows, before, behind):
+            y = np.zeros((1, 2, 1, 4), np.float32)
+            self.assertTrue(context.set_input_shape("past", (1, 2, rows, 4)))
+            for name, address in (("x", x.ctypes.data), ("past", before), ("y", y.ctypes.data), ("present", behind)):
+                self.assertTrue(context.set_tensor_address(name, address))
+            self.assertTrue(context.execute_async_v3(0), self.log.lines)
+            return y.tobytes()
+
+        for rows in range(1, 32):
+            x, present = chance.random((1, 2, 1, 4), np.float32), np.zeros((1, 2, rows + 1, 4), np.float32)
+            wanted = step(apart, x, rows, past.ctypes.data, present.ctypes.data)
+            self.assertEqual(step(together, x, rows, buffer.ctypes.data, buffer.ctypes.data), wanted)
+            self.assertEqual(buffer[: present.size].tobytes(), present.tobytes())
+            past = present
+
+
 class Symbols(unittest.TestCase):
     def test_what_programs_use_is_there(self):
         classes = {trt: trt_symbols.MODULE + " " + trt_symbols.LAYERS, **{getattr(trt, name): members for name, members in trt_symbols.CLASSES.items()}}
