@@ -6,8 +6,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
@@ -15,10 +15,9 @@ namespace {
 
 using QuantizeKey = std::tuple<ValueId, f32, s32, Dtype>;
 
-class Canceller {
+class Canceller : GraphPass {
  public:
-  Canceller(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -60,9 +59,6 @@ class Canceller {
     return true;
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::unordered_map<ValueId, ValueId> renamed_;
   std::unordered_map<ValueId, const Node*> dequantize_;
   std::map<QuantizeKey, ValueId> seen_;

@@ -9,16 +9,15 @@
 #include "ops/attributes/activation.h"
 #include "ops/attributes/moves.h"
 #include "passes/elementwise.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
 
-class MaskDropper {
+class MaskDropper : GraphPass {
  public:
-  MaskDropper(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -111,9 +110,6 @@ class MaskDropper {
 
   static constexpr int kMostSteps = 32;
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::unordered_map<ValueId, std::optional<Tensor>> uniform_;
   std::unordered_map<ValueId, ValueId> stands_for_;
 };

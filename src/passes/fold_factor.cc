@@ -10,8 +10,8 @@
 #include "ops/attributes/activation.h"
 #include "ops/attributes/moves.h"
 #include "passes/affine.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
@@ -30,10 +30,9 @@ bool keeps_normal(f64 scale) {
   return scale == 0 || (std::fabs(scale) <= 0x1p32 && std::fabs(scale) >= 0x1p-32);
 }
 
-class FactorFolder {
+class FactorFolder : GraphPass {
  public:
-  FactorFolder(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -144,9 +143,6 @@ class FactorFolder {
     product.inputs[2] = graph_.add_constant(name + ".scaled_bias", folded_bias(&bias, affine));
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::unordered_map<ValueId, int> times_;  // how often these weights have been scaled
 };
 

@@ -9,8 +9,8 @@
 #include "ops/attributes/moves.h"
 #include "ops/attributes/products.h"
 #include "ops/shared/axes.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
@@ -24,10 +24,9 @@ Perm perm_of(const Graph& graph, const Node& transpose) {
   return attribute_of<&TransposeAttributes::perm>(transpose).value_or(perm);
 }
 
-class Fuser {
+class Fuser : GraphPass {
  public:
-  Fuser(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -157,10 +156,6 @@ class Fuser {
     set_attribute<&MatMulAttributes::perm_y>(fused.attrs, perm);
     replace_fused(transpose, std::move(fused), *product);
   }
-
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
 };
 
 }  // namespace

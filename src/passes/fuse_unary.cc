@@ -6,8 +6,8 @@
 
 #include "graph/op_traits.h"
 #include "ops/registry.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
@@ -27,12 +27,10 @@ struct Origin {
   u32 nodes = 0;
 };
 
-class UnaryFuser {
+class UnaryFuser : GraphPass {
  public:
   UnaryFuser(Graph& graph, Rewrites& rewrites)
-      : graph_(graph),
-        rewrites_(rewrites),
-        uses_(rewrites.uses(graph)),
+      : GraphPass(graph, rewrites),
         origin_(graph.value_count()),
         covered_(graph.nodes.size(), false) {}
 
@@ -190,9 +188,6 @@ class UnaryFuser {
     quantize = std::move(table);
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::vector<Origin> origin_;                       // of each value
   std::vector<bool> covered_;                        // of each node: a part of some table
   std::unordered_map<ValueId, Tensor> dequantized_;  // constants of one element

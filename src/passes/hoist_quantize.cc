@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
@@ -26,12 +26,10 @@ struct Fate {
   bool quantized() const { return !mixed && type.has_value(); }
 };
 
-class Hoister {
+class Hoister : GraphPass {
  public:
   Hoister(Graph& graph, Rewrites& rewrites)
-      : graph_(graph),
-        rewrites_(rewrites),
-        uses_(rewrites.uses(graph)),
+      : GraphPass(graph, rewrites),
         fate_(graph.value_count()),
         hoisted_(graph.nodes.size(), false),
         edit_(graph) {}
@@ -157,9 +155,6 @@ class Hoister {
     return result;
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::vector<Fate> fate_;     // of each value
   std::vector<bool> hoisted_;  // of each node: quantization moves above it
   GraphEdit edit_;

@@ -13,16 +13,15 @@
 #include "ops/attributes/moves.h"
 #include "ops/registry.h"
 #include "passes/axis_parts.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
 
-class MoveJoiner {
+class MoveJoiner : GraphPass {
  public:
-  MoveJoiner(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (u32 n = 0; n < graph_.nodes.size(); ++n) join(n);
@@ -98,9 +97,6 @@ class MoveJoiner {
 
   static constexpr size_t kMostMoves = 8;
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   std::unordered_map<ValueId, ValueId> same_;
 };
 

@@ -13,8 +13,8 @@
 #include "ops/registry.h"
 #include "passes/axis_parts.h"
 #include "passes/elementwise.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
@@ -25,10 +25,9 @@ struct Apart {
   int joined = 0;  // how many axes are one in the other
 };
 
-class BatchLifter {
+class BatchLifter : GraphPass {
  public:
-  BatchLifter(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)), edit_(graph) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -225,10 +224,7 @@ class BatchLifter {
 
   static constexpr size_t kMostMoves = 6;
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
-  GraphEdit edit_;
+  GraphEdit edit_{graph_};
   size_t at_ = 0;
   std::unordered_map<ValueId, Apart> apart_;
 };

@@ -11,16 +11,15 @@
 #include "ops/attributes/products.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
 
-class ScoreMasker {
+class ScoreMasker : GraphPass {
  public:
-  ScoreMasker(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)), edit_(graph) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -106,10 +105,7 @@ class ScoreMasker {
   // A sum with what is below this part of a number is rounded back to it.
   static constexpr f64 kRoundedAway = 0x1p-26;
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
-  GraphEdit edit_;
+  GraphEdit edit_{graph_};
   size_t at_ = 0;
   std::map<std::tuple<ValueId, f32, size_t>, ValueId> masks_;
 };

@@ -8,17 +8,16 @@
 
 #include "core/rounding.h"
 #include "ops/attributes/moves.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
 namespace {
 
-class Mover {
+class Mover : GraphPass {
  public:
-  Mover(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)), edit_(graph) {}
+  using GraphPass::GraphPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -160,10 +159,7 @@ class Mover {
     return dq;
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
-  GraphEdit edit_;
+  GraphEdit edit_{graph_};
   size_t at_ = 0;                                 // the node that is looked at
   std::unordered_map<ValueId, Node> dequantize_;  // by the real value it produces
 };

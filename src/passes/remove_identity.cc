@@ -6,8 +6,8 @@
 
 #include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 
 namespace octet {
 namespace {
@@ -52,13 +52,10 @@ bool changes_nothing(const Graph& graph, const Node& node) {
   return true;
 }
 
-class CopyRemover {
+class CopyRemover : GraphPass {
  public:
   CopyRemover(Graph& graph, Rewrites& rewrites)
-      : graph_(graph),
-        rewrites_(rewrites),
-        uses_(rewrites.uses(graph)),
-        stands_for_(graph.value_count()) {
+      : GraphPass(graph, rewrites), stands_for_(graph.value_count()) {
     std::iota(stands_for_.begin(), stands_for_.end(), ValueId{0});
   }
 
@@ -99,9 +96,6 @@ class CopyRemover {
     }
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   // For the output of a removed node what it copied, which may have been handed over since; else the value itself.
   std::vector<ValueId> stands_for_;
 };

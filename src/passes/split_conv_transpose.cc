@@ -20,8 +20,8 @@
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/conv.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
-#include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
@@ -145,10 +145,9 @@ std::string read_phases(const Node& product, Shape x, const Shape& weights, Phas
   return {};
 }
 
-class Splitter {
+class Splitter : GraphPass {
  public:
-  Splitter(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+  using GraphPass::GraphPass;
 
   void run() {
     GraphEdit edit(graph_);
@@ -315,9 +314,6 @@ class Splitter {
     return made_.back().outputs[0];
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  const Uses& uses_;
   Phases phases_;            // of the node at hand
   std::vector<Node> made_;   // what comes in its place
   ValueId last_ = kNoValue;  // of the codes made so far
