@@ -75,20 +75,26 @@ bool is_conversion(const Node& node) {
          (is_table(node) && node.origins.empty());
 }
 
-LayerInfo node_layer(const Plan& plan, const PlanStep& step) {
-  const Graph& graph = plan.graph;
-  const Node& node = graph.nodes[step.node];
+// What the node says, whatever runs it.
+LayerInfo described(const Graph& graph, const Node& node) {
   LayerInfo layer;
   layer.name = node.name;
   layer.op = std::string(node.op->name);
   layer.precision = node.decision.precision;
   layer.reason_code = node.decision.code;
   layer.reason = node.decision.reason;
-  layer.kernel = step.kernel;
-  layer.kernel_reason = kernel_reason(plan, step, node);
   layer.nodes = node.origins;
   add_tensors(graph, node, layer);
   layer.conversion = is_conversion(node);
+  return layer;
+}
+
+LayerInfo node_layer(const Plan& plan, const PlanStep& step) {
+  const Graph& graph = plan.graph;
+  const Node& node = graph.nodes[step.node];
+  LayerInfo layer = described(graph, node);
+  layer.kernel = step.kernel;
+  layer.kernel_reason = kernel_reason(plan, step, node);
   layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
   layer.constant_bytes = constant_bytes(graph, node);
   return layer;
@@ -135,18 +141,10 @@ LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
 }
 
 LayerInfo layer_outside_plans(const Graph& graph, const Node& node, const std::string& why) {
-  LayerInfo layer;
-  layer.name = node.name;
-  layer.op = std::string(node.op->name);
-  layer.precision = node.decision.precision;
-  layer.reason_code = node.decision.code;
-  layer.reason = node.decision.reason;
+  LayerInfo layer = described(graph, node);
   layer.kernel = "reference";
   layer.device = "cpu";
-  layer.conversion = is_conversion(node);
   layer.kernel_reason = why;
-  layer.nodes = node.origins;
-  add_tensors(graph, node, layer);
   return layer;
 }
 
