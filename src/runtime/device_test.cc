@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "backends/backends.h"
 #include "graph/interpret.h"
@@ -22,12 +21,7 @@
 namespace octet {
 namespace {
 
-Tensor noise(const Shape& shape, u32 seed) {
-  Tensor tensor(Dtype::f32, shape);
-  std::mt19937 random(seed);
-  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
-  return tensor;
-}
+using test::noise;
 
 void expect_equal(std::span<const Tensor> got, std::span<const Tensor> want,
                   const std::string& what) {

@@ -22,6 +22,7 @@ namespace {
 
 using test::GraphMaker;
 using test::kZero;
+using test::noise;
 
 std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, const Target& target) {
   std::vector<Tensor> outputs;
@@ -32,13 +33,6 @@ std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, const Target&
   // The second run begins with what the first left behind.
   for (int i = 0; i < 2; ++i) bound.run(inputs, outputs);
   return outputs;
-}
-
-Tensor noise(const Shape& shape, u32 seed) {
-  Tensor tensor(Dtype::f32, shape);
-  std::mt19937 random(seed);
-  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
-  return tensor;
 }
 
 std::vector<BatchShare> random_shares(size_t nodes, s64 batch, u32 seed) {

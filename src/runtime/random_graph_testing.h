@@ -17,6 +17,14 @@ namespace octet::test {
 
 constexpr s64 kZero = 117;
 
+// What such graphs read.
+inline Tensor noise(const Shape& shape, u32 seed) {
+  Tensor tensor(Dtype::f32, shape);
+  std::mt19937 random(seed);
+  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
+  return tensor;
+}
+
 class GraphMaker {
  public:
   GraphMaker(s64 batch, u32 seed) : batch_(batch), random_(seed) {

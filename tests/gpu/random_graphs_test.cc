@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <optional>
-#include <random>
 
 #include "backends/backends.h"
 #include "compile_only.h"
@@ -15,13 +14,6 @@
 
 namespace octet::test {
 namespace {
-
-Tensor noise(const Shape& shape, u32 seed) {
-  Tensor tensor(Dtype::f32, shape);
-  std::mt19937 random(seed);
-  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
-  return tensor;
-}
 
 constexpr int kGraphSlices = 6;  // tests of their own, which processes may share
 
