@@ -28,6 +28,18 @@ void expect_error(const F& call, Error::Code code, const std::vector<std::string
   }
 }
 
+// What the call's Error of this code says, with its context.
+template <class F>
+std::string error_of(const F& call, Error::Code code = Error::Code::invalid_argument) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
 // Runs a reader on damaged bytes: it may succeed or throw Error, but not one that blames us.
 template <class F>
 void expect_survives(const F& call) {

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "core/error_testing.h"
+#include "core/folder_testing.h"
 #include "core/input.h"
 #include "core/temporary.h"
 #include "octet/line_log.h"
@@ -25,15 +26,8 @@ namespace fs = std::filesystem;
 
 using test::expect_error;
 
-class Files : public testing::Test {
+class Files : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_files_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path put(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
@@ -55,8 +49,6 @@ class Files : public testing::Test {
   }
 
   std::string read(const std::string& name) const { return read_text(folder_ / name, 1 << 20); }
-
-  fs::path folder_;
 };
 
 TEST_F(Files, NothingWaitsForTheOtherEnd) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/error_testing.h"
 #include "octet/error.h"
 
 namespace octet {
@@ -19,17 +20,6 @@ std::vector<int32_t> counted(size_t count) {
   std::vector<int32_t> values(count);
   std::iota(values.begin(), values.end(), 0);
   return values;
-}
-
-template <class F>
-std::string error_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Error::Code::invalid_argument);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(TensorView, DenseWithoutStridesAndWithTheirStrides) {
@@ -70,7 +60,7 @@ TEST(TensorView, RepeatedElementsAreReadButNotWritten) {
   repeated.strides = Strides{0, 1};
   const Tensor three = to_tensor(repeated);
   EXPECT_THAT(three.as<int32_t>(), ElementsAre(0, 1, 0, 1, 0, 1));
-  EXPECT_THAT(error_of([&] { copy(view_of(three), repeated); }), HasSubstr("share memory"));
+  EXPECT_THAT(test::error_of([&] { copy(view_of(three), repeated); }), HasSubstr("share memory"));
 }
 
 TEST(TensorView, WritesEverySecondElement) {
@@ -93,16 +83,16 @@ TEST(TensorView, WhatCannotBeReadIsOneError) {
   const TensorView good = view_of(std::span(values), {2, 3});
   TensorView wrong = good;
   wrong.device = "cuda:0";
-  EXPECT_THAT(error_of([&] { to_tensor(wrong); }), HasSubstr("memory of 'cuda:0'"));
+  EXPECT_THAT(test::error_of([&] { to_tensor(wrong); }), HasSubstr("memory of 'cuda:0'"));
   wrong = good;
   wrong.data = nullptr;
-  EXPECT_THAT(error_of([&] { to_tensor(wrong); }), HasSubstr("s32[2,3] has no data"));
+  EXPECT_THAT(test::error_of([&] { to_tensor(wrong); }), HasSubstr("s32[2,3] has no data"));
   wrong = good;
   wrong.type.shape = {Shape::kDynamic, 3};
-  EXPECT_THAT(error_of([&] { to_tensor(wrong); }), HasSubstr("not known"));
+  EXPECT_THAT(test::error_of([&] { to_tensor(wrong); }), HasSubstr("not known"));
   Tensor other(Dtype::f32, {2, 3});
-  EXPECT_THAT(error_of([&] { copy(good, view_of(other)); }), HasSubstr("f32[2,3]"));
-  EXPECT_THAT(error_of([&] { view_of(std::span(values), {7}); }), HasSubstr("6 elements"));
+  EXPECT_THAT(test::error_of([&] { copy(good, view_of(other)); }), HasSubstr("f32[2,3]"));
+  EXPECT_THAT(test::error_of([&] { view_of(std::span(values), {7}); }), HasSubstr("6 elements"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "core/error_testing.h"
 #include "core/file.h"
+#include "core/folder_testing.h"
 #include "core/types.h"
 #include "data/image.h"
 
@@ -37,27 +37,18 @@ inline Image make_pattern(int width, int height, int channels) {
   return image;
 }
 
-class TempFolder {
+class TempFolder : public TemporaryFolder {
  public:
-  TempFolder() {
-    std::string name = ::testing::TempDir() + "octet_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 
   // Creates the folders on the way.
   std::filesystem::path write(const std::string& name, const std::vector<u8>& bytes) const {
-    const std::filesystem::path path = path_ / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary)
+    const std::filesystem::path file = path() / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
-    return path;
+    return file;
   }
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     return write(name, std::vector<u8>(text.begin(), text.end()));
@@ -65,9 +56,6 @@ class TempFolder {
   std::filesystem::path copy(const std::string& from, const std::string& name) const {
     return write(name, testdata_bytes(from));
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace octet::test

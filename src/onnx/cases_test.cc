@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/folder_testing.h"
 #include "core/memory.h"
 #include "graph/interpret.h"
 #include "graph/propagate.h"
@@ -101,15 +102,8 @@ TEST(Case, TheModelsThemselvesAreFine) {
   EXPECT_EQ(outcome(with_ints("Reshape", {{4, -1}})), "ok");
 }
 
-class Files : public testing::Test {
+class Files : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "octet_case_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // The error of importing a file of this many zero bytes.
   std::string error_of_size(u64 bytes) const {
     const auto file = folder_ / "model.onnx";
@@ -122,8 +116,6 @@ class Files : public testing::Test {
     }
     return "ok";
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(Files, I01_Empty) { EXPECT_THAT(error_of_size(0), HasSubstr("empty (0 bytes)")); }

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "core/folder_testing.h"
 #include "onnx/test_models.h"
 
 namespace octet::test {
@@ -15,19 +16,15 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class External : public testing::Test {
+class External : public test::InFolder {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_external_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-    model_folder_ = root_ / "model";
+    model_folder_ = folder_ / "model";
     fs::create_directories(model_folder_ / "sub");
     write(model_folder_ / "w.bin");
     write(model_folder_ / "sub/w.bin");
-    write(root_ / "outside.bin");
+    write(folder_ / "outside.bin");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   static void write(const fs::path& file) {
     const f32 values[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -65,7 +62,6 @@ class External : public testing::Test {
     }
   }
 
-  fs::path root_;
   fs::path model_folder_;
 };
 
@@ -98,11 +94,11 @@ TEST_F(External, PathsThatLeaveTheFolder) {  // I26, I27, I31
 }
 
 TEST_F(External, LinksAndSpecialFiles) {  // I28, I29
-  fs::create_symlink(root_ / "outside.bin", model_folder_ / "link.bin");
+  fs::create_symlink(folder_ / "outside.bin", model_folder_ / "link.bin");
   EXPECT_THAT(import({{"location", "link.bin"}}), HasSubstr("symbolic link"));
-  fs::create_directory_symlink(root_, model_folder_ / "parent");
+  fs::create_directory_symlink(folder_, model_folder_ / "parent");
   EXPECT_THAT(import({{"location", "parent/outside.bin"}}), HasSubstr("symbolic link"));
-  fs::create_hard_link(root_ / "outside.bin", model_folder_ / "hard.bin");
+  fs::create_hard_link(folder_ / "outside.bin", model_folder_ / "hard.bin");
   EXPECT_THAT(import({{"location", "hard.bin"}}), HasSubstr("hard link"));
   ASSERT_EQ(::mkfifo((model_folder_ / "fifo").c_str(), 0600), 0);
   EXPECT_THAT(import({{"location", "fifo"}}), HasSubstr("not a regular file"));
@@ -110,9 +106,9 @@ TEST_F(External, LinksAndSpecialFiles) {  // I28, I29
 
 TEST_F(External, ARootAllowsLinksThatStayInside) {
   fs::create_symlink("../outside.bin", model_folder_ / "link.bin");
-  EXPECT_EQ(import({{"location", "link.bin"}}, root_), "0 1 2 3 ");
+  EXPECT_EQ(import({{"location", "link.bin"}}, folder_), "0 1 2 3 ");
   EXPECT_THAT(import({{"location", "link.bin"}}, model_folder_), HasSubstr("outside"));
-  EXPECT_THAT(import({{"location", "gone.bin"}}, root_), HasSubstr("is missing"));
+  EXPECT_THAT(import({{"location", "gone.bin"}}, folder_), HasSubstr("is missing"));
 }
 
 TEST_F(External, Numbers) {  // I30
@@ -174,10 +170,10 @@ TEST_F(External, ModelFilesThatCannotBeRead) {  // I01, I57
     }
     return "imported";
   };
-  EXPECT_THAT(text(root_), HasSubstr("folder"));
-  EXPECT_THAT(text(root_ / "none.onnx"), HasSubstr("No such file"));
-  ASSERT_EQ(::mkfifo((root_ / "fifo").c_str(), 0600), 0);
-  EXPECT_THAT(text(root_ / "fifo"), HasSubstr("not a regular file"));
+  EXPECT_THAT(text(folder_), HasSubstr("folder"));
+  EXPECT_THAT(text(folder_ / "none.onnx"), HasSubstr("No such file"));
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  EXPECT_THAT(text(folder_ / "fifo"), HasSubstr("not a regular file"));
 }
 
 }  // namespace

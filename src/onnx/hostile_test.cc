@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/folder_testing.h"
 #include "graph/interpret.h"
 #include "onnx/import.h"
 
@@ -19,25 +20,19 @@ constexpr const char* kGenerator = OCTET_SOURCE_DIR "/../shared/hostile/make_hos
 
 constexpr s64 kMaxBytes = s64{1} << 30;
 
-class Hostile : public testing::Test {
+class Hostile : public test::InFolder {
  protected:
   void SetUp() override {
     if (!fs::exists(kGenerator)) GTEST_SKIP() << "needs " << kGenerator;
-    std::string name = (fs::temp_directory_path() / "octet_hostile_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     const char* named = std::getenv("OCTET_PYTHON");
     for (const char* python :
          {named != nullptr ? named : "python3", OCTET_SOURCE_DIR "/.venv/bin/python"}) {
       const std::string command =
-          fmt::format("'{}' '{}' '{}' >/dev/null 2>&1", python, kGenerator, name);
+          fmt::format("'{}' '{}' '{}' >/dev/null 2>&1", python, kGenerator, folder_.string());
       if (std::system(command.c_str()) == 0) return;
     }
     GTEST_SKIP() << "no Python with the packages onnx and numpy";
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
 };
 
 Tensor zeros(TensorType type) {

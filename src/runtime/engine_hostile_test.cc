@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/file.h"
+#include "core/folder_testing.h"
 #include "octet/engine.h"
 #include "octet/limits.h"
 #include "runtime/engine_file.h"
@@ -188,16 +189,12 @@ TEST(EngineHostile, ManifestsOfManyValues) {
   }
 }
 
-class EngineFiles : public testing::Test {
+class EngineFiles : public test::InFolder {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_engine_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     path_ = folder_ / "a.octet";
     file_ = forge(kManifest, kGraph, blobs(1, 64, 48));
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   size_t files() const {
     return static_cast<size_t>(
@@ -205,7 +202,7 @@ class EngineFiles : public testing::Test {
   }
   Model model() const { return read_engine(exact_copy(file_), file_.size()); }
 
-  fs::path folder_, path_;
+  fs::path path_;
   std::vector<std::byte> file_;
 };
 

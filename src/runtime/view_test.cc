@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/error_testing.h"
 #include "core/file.h"
 #include "graph/text.h"
 #include "octet/engine.h"
@@ -47,17 +48,6 @@ std::vector<Tensor> samples(s64 batch) {
 void expect_equal(const Tensor& expected, const Tensor& got) {
   ASSERT_EQ(expected.type(), got.type());
   EXPECT_EQ(std::memcmp(expected.data(), got.data(), expected.bytes()), 0);
-}
-
-template <class F>
-std::string error_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Error::Code::invalid_argument);
-    return error.what();
-  }
-  return "no error";
 }
 
 std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
@@ -166,24 +156,26 @@ TEST(Views, WhatTheContextCannotReachIsOneError) {
   const std::vector<TensorView> good = views_of(inputs);
   std::vector<TensorView> wrong = good;
   wrong[1].device = "cuda:0";
-  EXPECT_THAT(error_of([&] { context.run(wrong); }),
+  EXPECT_THAT(test::error_of([&] { context.run(wrong); }),
               HasSubstr("input 'q' lies in memory of 'cuda:0', which this context has not"));
   wrong = good;
   wrong[0].data = nullptr;
-  EXPECT_THAT(error_of([&] { context.run(wrong); }), HasSubstr("input 'x' is given as f32[1,3,5]"));
+  EXPECT_THAT(test::error_of([&] { context.run(wrong); }),
+              HasSubstr("input 'x' is given as f32[1,3,5]"));
   wrong = good;
   wrong[0].type.shape[0] = Shape::kDynamic;
-  EXPECT_THAT(error_of([&] { context.run(wrong); }), HasSubstr("needs its sizes"));
+  EXPECT_THAT(test::error_of([&] { context.run(wrong); }), HasSubstr("needs its sizes"));
   wrong = good;
   wrong.pop_back();
-  EXPECT_THAT(error_of([&] { context.run(wrong); }), HasSubstr("has 2 inputs, got 1"));
+  EXPECT_THAT(test::error_of([&] { context.run(wrong); }), HasSubstr("has 2 inputs, got 1"));
   std::vector<Tensor> outputs = context.run(good);
   std::vector<MutableTensorView> out = {view_of(outputs[0]), view_of(outputs[1])};
   out[0].device = "test";
-  EXPECT_THAT(error_of([&] { context.run_into(good, out); }), HasSubstr("output 'r' lies in"));
+  EXPECT_THAT(test::error_of([&] { context.run_into(good, out); }),
+              HasSubstr("output 'r' lies in"));
   out[0] = view_of(outputs[0]);
   out[0].strides = Strides{9, 3, 0};
-  EXPECT_THAT(error_of([&] { context.run_into(good, out); }), HasSubstr("share memory"));
+  EXPECT_THAT(test::error_of([&] { context.run_into(good, out); }), HasSubstr("share memory"));
 }
 
 TEST(EngineBytes, AreThoseOfTheFile) {

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "core/file.h"
+#include "core/folder_testing.h"
 #include "core/memory.h"
 #include "data/npy.h"
 #include "data/npz.h"
@@ -31,15 +32,8 @@ using faults::Kind;
 
 const fs::path kSeeds = fs::path(OCTET_SOURCE_DIR) / "fuzz" / "corpus" / "onnx";
 
-class Faults : public testing::Test {
+class Faults : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_faults_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   void every_fault(Kind kind, const std::function<void()>& scenario) {
     scenario();  // whatever the process allocates once
     const s64 before = counted_bytes();
@@ -66,8 +60,6 @@ class Faults : public testing::Test {
     return static_cast<size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
-
-  fs::path folder_;
 };
 
 Engine convolution() { return compile(kSeeds / "conv_bn_relu.onnx"); }

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <functional>
 
 #include "backends/backends.h"
+#include "core/error_testing.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "octet/engine.h"
@@ -59,16 +59,6 @@ Tensor ids(std::vector<s64> values) {
   return Tensor::of<s64>(Shape{std::ssize(values) / 3, 3}, values);
 }
 
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Error::Code::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
-
 class GpuReports : public test::OnGpu {
  protected:
   Context context(const std::shared_ptr<const Model>& model, const std::string& device) const {
@@ -81,8 +71,8 @@ class GpuReports : public test::OnGpu {
     for (int round = 0; round < 3; ++round) {
       for (const std::vector<Tensor>& inputs : runs) {
         Tensor want, got;
-        const std::string error = error_of([&] { want = here.run(inputs)[0]; });
-        EXPECT_EQ(error_of([&] { got = there.run(inputs)[0]; }), error);
+        const std::string error = test::error_of([&] { want = here.run(inputs)[0]; });
+        EXPECT_EQ(test::error_of([&] { got = there.run(inputs)[0]; }), error);
         if (error != "no error") continue;
         EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
       }
@@ -98,7 +88,7 @@ TEST_F(GpuReports, AreTheErrorsOfTheCpu) {
   const std::vector<Tensor> both = {ids({0, 3, 1, -1, -5, 1}), two(-6, 1)};
   expect_alike(kEmbedding, {good, first, good, good, second, first, both, good});
   const auto model = model_of(kEmbedding);
-  EXPECT_EQ(error_of([&] { context(model, std::string(device_->name())).run(first); }),
+  EXPECT_EQ(test::error_of([&] { context(model, std::string(device_->name())).run(first); }),
             "index 4 is outside [-4, 4) of axis 0\n  running 'embed'");
 }
 
@@ -115,7 +105,7 @@ TEST_F(GpuReports, AreOfLengthsToo) {
   };
   expect_alike(kRecurrent, {run(3, 1), run(3, 4), run(0, 2), run(-1, 4), run(3, 3), run(2, -5)});
   const auto model = model_of(kRecurrent);
-  EXPECT_EQ(error_of([&] { context(model, std::string(device_->name())).run(run(3, -7)); }),
+  EXPECT_EQ(test::error_of([&] { context(model, std::string(device_->name())).run(run(3, -7)); }),
             "sequence 1 has length -7 of 3\n  running 'walk'");
 }
 
@@ -134,7 +124,7 @@ TEST_F(GpuReports, AreWaitedForInStreams) {
   for (int round = 0; round < 3; ++round) {
     run(x);
     run(bad);  // says nothing yet
-    EXPECT_EQ(error_of([&] { ran.synchronize(); }),
+    EXPECT_EQ(test::error_of([&] { ran.synchronize(); }),
               "index -5 is outside [-4, 4) of axis 0\n  running 'embed'");
     run(x);
     ran.synchronize();
