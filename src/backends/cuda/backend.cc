@@ -9,12 +9,10 @@
 #include "backends/cuda/lower/convert.h"
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/plugin.h"
+#include "backends/cuda/lowerings.h"
 
 namespace octet::cuda {
 
-#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
-#include "backends/cuda/lower/lowerings.def"
-#undef LOWERING
 #define CHAIN(name, find, offer)                                         \
   std::vector<u32> find(const Graph& graph, const Uses& uses, u32 last); \
   Offer offer(const LowerRequest& request);

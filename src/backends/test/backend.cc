@@ -4,17 +4,13 @@
 #include <algorithm>
 
 #include "backends/cpu/lower/convert.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/reference/reference.h"
 #include "backends/test/device.h"
 #include "backends/test/queue.h"
 #include "backends/test/repack.h"
 
 namespace octet {
-
-#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
-#include "backends/cpu/lower/lowerings.def"
-#undef LOWERING
-
 namespace {
 
 // The step in the queue of its arguments.

@@ -2,14 +2,10 @@
 // QConv by a thread for each output, on the device against the scalar reference.
 #include <gtest/gtest.h>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_conv_direct(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 using Ints = std::vector<s64>;

@@ -4,14 +4,10 @@
 
 #include <set>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_depthwise(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 using Ints = std::vector<s64>;

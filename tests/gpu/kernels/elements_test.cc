@@ -6,18 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 #include "ops/registry.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_reals(const LowerRequest& request);
-Offer lower_function(const LowerRequest& request);
-Offer lower_batch_norm(const LowerRequest& request);
-Offer lower_instance_norm_codes(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 // Every 2^15th float of either sign: all exponents, subnormals, infinities, NaN; then values near zero.

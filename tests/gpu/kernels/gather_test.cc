@@ -7,20 +7,12 @@
 #include <limits>
 #include <random>
 
+#include "backends/cuda/lowerings.h"
 #include "compile_only.h"
 #include "gpu_probe.h"
 #include "octet/error.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_gather_at_run(const LowerRequest& request);
-Offer lower_gather_elements(const LowerRequest& request);
-Offer lower_gather_nd(const LowerRequest& request);
-Offer lower_scatter_elements(const LowerRequest& request);
-Offer lower_scatter_nd(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 using Case = std::pair<Shape, Shape>;

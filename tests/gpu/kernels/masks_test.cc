@@ -12,20 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "backends/cuda/lowerings.h"
 #include "core/visit.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_cast(const LowerRequest& request);
-Offer lower_comparison(const LowerRequest& request);
-Offer lower_integers(const LowerRequest& request);
-Offer lower_logic(const LowerRequest& request);
-Offer lower_tile(const LowerRequest& request);
-Offer lower_where(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 constexpr Dtype kIntegers[] = {Dtype::s8,  Dtype::u8,  Dtype::s16, Dtype::u16,

@@ -4,15 +4,10 @@
 
 #include <cmath>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_linear_mma(const LowerRequest& request);
-Offer lower_matmul_mma(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 using cuda::lower_linear_mma;

@@ -2,15 +2,10 @@
 // Concat and Split on the device against the scalar reference: parts that share a launch and parts that cannot.
 #include <gtest/gtest.h>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_concat(const LowerRequest& request);
-Offer lower_split(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 Shape with_axis(Shape shape, int axis, s64 size) {

@@ -4,16 +4,10 @@
 
 #include <limits>
 
+#include "backends/cuda/lowerings.h"
 #include "float_conv_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_conv_f32(const LowerRequest& request);
-Offer lower_conv_transpose_f32(const LowerRequest& request);
-Offer lower_matmul_f32(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 void expect_on_gpu(const Probe& probe, LowerFunction lowering, bool exact,

@@ -6,14 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cuda/lowerings.h"
 #include "float_conv_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_float_product(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 TEST(GpuProductTerms, Images) {

@@ -9,15 +9,11 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/families/recurrent_steps/lower.h"
 #include "backends/cuda/families/recurrent_steps/shape.h"
+#include "backends/cuda/lowerings.h"
 #include "compile_only.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_recurrent(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 struct Sizes {

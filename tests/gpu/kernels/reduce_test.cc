@@ -8,16 +8,11 @@
 #include <limits>
 #include <random>
 
+#include "backends/cuda/lowerings.h"
 #include "core/visit.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_mean_codes(const LowerRequest& request);
-Offer lower_reduce(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 const char* const kReals[] = {"ReduceL1",  "ReduceL2",   "ReduceMax", "ReduceMean",

@@ -4,20 +4,10 @@
 
 #include <limits>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_softmax(const LowerRequest& request);
-Offer lower_layer_norm(const LowerRequest& request);
-Offer lower_log_softmax(const LowerRequest& request);
-Offer lower_lp_norm(const LowerRequest& request);
-Offer lower_rms_norm(const LowerRequest& request);
-Offer lower_instance_norm(const LowerRequest& request);
-Offer lower_group_norm(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 struct Quant {

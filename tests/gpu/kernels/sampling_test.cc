@@ -5,15 +5,10 @@
 #include <limits>
 #include <random>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_grid_sample(const LowerRequest& request);
-Offer lower_running_sum(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 Tensor positions(const Shape& shape, u32 seed) {

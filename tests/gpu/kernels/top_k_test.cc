@@ -5,14 +5,10 @@
 #include <limits>
 #include <random>
 
+#include "backends/cuda/lowerings.h"
 #include "gpu_probe.h"
 
 namespace octet {
-
-namespace cuda {
-Offer lower_top_k(const LowerRequest& request);
-}  // namespace cuda
-
 namespace {
 
 // `different` values, and what is odd.

@@ -8,12 +8,10 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_cast(const LowerRequest& request);
-
 namespace {
 
 void expect_same_bits(const Tensor& got, const Tensor& want) {

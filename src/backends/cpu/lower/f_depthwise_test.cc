@@ -5,13 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_f_depthwise(const LowerRequest& request);
-Offer lower_f_depthwise_taps(const LowerRequest& request);
-
 namespace {
 
 struct Case {

@@ -13,11 +13,6 @@
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_f_unary(const LowerRequest& request);
-Offer lower_f_binary(const LowerRequest& request);
-Offer lower_f_where(const LowerRequest& request);
-
 namespace {
 
 // Ordinary values, then every kind of special one, then a sweep over all exponents.

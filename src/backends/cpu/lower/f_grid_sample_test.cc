@@ -5,12 +5,10 @@
 
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_f_grid_sample(const LowerRequest& request);
-
 namespace {
 
 // Positions from -1.5 to 1.5, and some that are special.

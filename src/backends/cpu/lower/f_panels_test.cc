@@ -7,15 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 #include "plan/own_attributes.h"
 
 namespace octet {
-
-Offer lower_f_conv_panels(const LowerRequest& request);
-Offer lower_f_conv_winograd(const LowerRequest& request);
-Offer lower_f_matmul_panels(const LowerRequest& request);
-
 namespace {
 
 struct Case {

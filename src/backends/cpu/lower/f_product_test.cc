@@ -7,14 +7,10 @@
 #include <string>
 
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_f_conv(const LowerRequest& request);
-Offer lower_f_conv_transpose(const LowerRequest& request);
-Offer lower_f_matmul(const LowerRequest& request);
-
 namespace {
 
 using Ints = std::vector<s64>;

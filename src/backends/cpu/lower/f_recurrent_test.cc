@@ -6,12 +6,10 @@
 #include <limits>
 
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_f_recurrent(const LowerRequest& request);
-
 namespace {
 
 using ::testing::HasSubstr;

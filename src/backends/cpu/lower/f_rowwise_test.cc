@@ -7,19 +7,10 @@
 #include <limits>
 
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_f_softmax(const LowerRequest& request);
-Offer lower_f_log_softmax(const LowerRequest& request);
-Offer lower_f_layer_norm(const LowerRequest& request);
-Offer lower_f_reduce(const LowerRequest& request);
-Offer lower_f_rms_norm(const LowerRequest& request);
-Offer lower_f_norm(const LowerRequest& request);
-Offer lower_f_group_norm(const LowerRequest& request);
-Offer lower_f_pool(const LowerRequest& request);
-
 namespace {
 
 using Ints = std::vector<s64>;

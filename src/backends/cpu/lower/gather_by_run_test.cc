@@ -6,13 +6,10 @@
 
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_gather_rows(const LowerRequest& request);
-Offer lower_gather_elements(const LowerRequest& request);
-
 namespace {
 
 using ::testing::HasSubstr;

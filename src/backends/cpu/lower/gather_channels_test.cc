@@ -8,13 +8,10 @@
 #include <random>
 
 #include "backends/cpu/kernels/codes/move/channels.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_gather_channels(const LowerRequest& request);
-Offer lower_gather_planes(const LowerRequest& request);
-
 namespace {
 
 // The permutation of a shuffle of `count` channels in `groups`.

@@ -3,12 +3,10 @@
 
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_i_add(const LowerRequest& request);
-
 namespace {
 
 template <class T>

@@ -4,13 +4,10 @@
 
 #include <cstring>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_f_interpolate(const LowerRequest& request);
-Offer lower_q_interpolate(const LowerRequest& request);
-
 namespace {
 
 Tensor sizes_of(const std::vector<s64>& sizes) {

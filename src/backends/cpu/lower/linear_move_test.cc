@@ -4,18 +4,10 @@
 
 #include <cstring>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
-
-Offer lower_linear_concat(const LowerRequest& request);
-Offer lower_linear_split(const LowerRequest& request);
-Offer lower_linear_slice(const LowerRequest& request);
-Offer lower_linear_gather(const LowerRequest& request);
-Offer lower_linear_expand(const LowerRequest& request);
-Offer lower_known_moves(const LowerRequest& request);
-Offer lower_linear_pad(const LowerRequest& request);
-
 namespace {
 
 using Ints = std::vector<s64>;

@@ -7,10 +7,6 @@
 
 namespace octet {
 
-#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
-#include "backends/cpu/lower/lowerings.def"
-#undef LOWERING
-
 namespace {
 
 using OfferFunction = Offer (*)(const LowerRequest&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU backend's answers to "can you run this node?": the table that lowerings.def expands to, best first.
+// The CPU backend's answers to "can you run this node?": each by itself, and the table that lowerings.def expands to, best first.
 #pragma once
 
 #include <span>
@@ -7,6 +7,10 @@
 #include "plan/offer.h"
 
 namespace octet {
+
+#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
+#include "backends/cpu/lower/lowerings.def"
+#undef LOWERING
 
 std::span<const Lowering> cpu_lowerings();
 

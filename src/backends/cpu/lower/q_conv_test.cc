@@ -6,13 +6,10 @@
 
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
 #include "backends/cpu/kernels/codes/conv/tile_merge.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
 namespace octet {
-
-Offer lower_q_conv(const LowerRequest& request);
-Offer lower_q_conv_tiles(const LowerRequest& request);
-
 namespace {
 
 // The planner's order.

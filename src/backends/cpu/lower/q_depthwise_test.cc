@@ -5,14 +5,11 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/codes/depthwise/flat_depthwise.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_conv_case.h"
 #include "ops/quantized/epilogue.h"
 
 namespace octet {
-
-Offer lower_q_depthwise(const LowerRequest& request);
-Offer lower_q_depthwise_flat(const LowerRequest& request);
-
 namespace {
 
 Offer depthwise_as_planned(const LowerRequest& request) {

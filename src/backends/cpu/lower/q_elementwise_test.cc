@@ -7,21 +7,10 @@
 #include <limits>
 
 #include "backends/cpu/kernels/codes/quantize/quantize.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_add(const LowerRequest& request);
-Offer lower_q_min(const LowerRequest& request);
-Offer lower_q_mul(const LowerRequest& request);
-Offer lower_q_table(const LowerRequest& request);
-Offer lower_q_quantize(const LowerRequest& request);
-Offer lower_quantize_wide(const LowerRequest& request);
-Offer lower_dequantize_wide(const LowerRequest& request);
-Offer lower_q_dequantize(const LowerRequest& request);
-Offer lower_q_quantize_channels(const LowerRequest& request);
-Offer lower_q_dequantize_channels(const LowerRequest& request);
-
 namespace {
 
 Probe binary(const std::string& op, ProbeInput a, ProbeInput b, s64 zero_a, s64 zero_b) {

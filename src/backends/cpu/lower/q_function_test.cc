@@ -4,12 +4,10 @@
 
 #include <cstring>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_function(const LowerRequest& request);
-
 namespace {
 
 TEST(QFunction, EqualsTheReference) {

@@ -4,15 +4,10 @@
 
 #include <cmath>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_linear(const LowerRequest& request);
-Offer lower_q_linear_tiles(const LowerRequest& request);
-Offer lower_q_matmul(const LowerRequest& request);
-Offer lower_q_matmul_tiles(const LowerRequest& request);
-
 namespace {
 
 // The planner's order.

@@ -5,24 +5,10 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/codes/move/move.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_max_pool(const LowerRequest& request);
-Offer lower_q_average_pool(const LowerRequest& request);
-Offer lower_linear_max_pool(const LowerRequest& request);
-Offer lower_q_row_mean(const LowerRequest& request);
-Offer lower_q_mean(const LowerRequest& request);
-Offer lower_q_concat(const LowerRequest& request);
-Offer lower_q_split(const LowerRequest& request);
-Offer lower_q_resize(const LowerRequest& request);
-Offer lower_q_slice(const LowerRequest& request);
-Offer lower_q_pad(const LowerRequest& request);
-Offer lower_q_interleave(const LowerRequest& request);
-Offer lower_q_reshape(const LowerRequest& request);
-Offer lower_q_transpose(const LowerRequest& request);
-
 namespace {
 
 ProbeInput ints(const std::vector<s64>& values) {

@@ -5,13 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_instance_norm(const LowerRequest& request);
-Offer lower_q_instance_norm_reals(const LowerRequest& request);
-
 namespace {
 
 struct Quant {

@@ -4,14 +4,10 @@
 
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_lstm(const LowerRequest& request);
-Offer lower_q_gru(const LowerRequest& request);
-Offer lower_q_rnn(const LowerRequest& request);
-
 namespace {
 
 struct Sizes {

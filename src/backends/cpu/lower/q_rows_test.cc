@@ -4,13 +4,10 @@
 
 #include <limits>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_softmax(const LowerRequest& request);
-Offer lower_q_layer_norm(const LowerRequest& request);
-
 namespace {
 
 struct Quant {

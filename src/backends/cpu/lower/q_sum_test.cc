@@ -2,18 +2,10 @@
 // QConv and QMatMul whose codes are added to another value's in the same step, against the scalar reference.
 #include <gtest/gtest.h>
 
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
-
-Offer lower_q_conv(const LowerRequest& request);
-Offer lower_q_conv_tiles(const LowerRequest& request);
-Offer lower_q_depthwise(const LowerRequest& request);
-Offer lower_q_depthwise_flat(const LowerRequest& request);
-Offer lower_q_linear(const LowerRequest& request);
-Offer lower_q_linear_tiles(const LowerRequest& request);
-Offer lower_q_matmul(const LowerRequest& request);
-
 namespace {
 
 // The planner's order.

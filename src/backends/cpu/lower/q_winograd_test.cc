@@ -5,13 +5,10 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/codes/conv/winograd.h"
+#include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
 namespace octet {
-
-Offer lower_q_conv(const LowerRequest& request);
-Offer lower_q_conv_winograd(const LowerRequest& request);
-
 namespace {
 
 // It serves one level only.

@@ -16,17 +16,6 @@
 #include "plan/plan.h"
 
 namespace octet {
-
-Offer lower_f_unary(const LowerRequest& request);
-Offer lower_f_binary(const LowerRequest& request);
-Offer lower_f_conv(const LowerRequest& request);
-Offer lower_f_depthwise_taps(const LowerRequest& request);
-Offer lower_f_matmul(const LowerRequest& request);
-Offer lower_f_softmax(const LowerRequest& request);
-Offer lower_f_log_softmax(const LowerRequest& request);
-Offer lower_f_layer_norm(const LowerRequest& request);
-Offer lower_f_rms_norm(const LowerRequest& request);
-
 namespace {
 
 struct Case {
