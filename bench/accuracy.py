@@ -192,7 +192,8 @@ def row_of(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", default=",".join([*accuracy_cases.CLASSIFIERS, *accuracy_cases.DETECTORS, *accuracy_cases.PACKAGES]))
+    parser.add_argument("--networks", default=",".join(accuracy_cases.USUAL),
+                        help="also those of bench/kinds.py, whose weights bench/train_kinds.py leaves in --work")
     parser.add_argument("--tools", default="default,settings,peers", help="of default, settings, effort2, effort3, peers")
     parser.add_argument("--flags", default="", help="of octet build, added to the default")
     parser.add_argument("--work", type=pathlib.Path, help="where models of packages and what the peers measured are kept")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks that bench/accuracy.py measures: those of ../shared, and those that packages of PyPI carry. Each has arrays to calibrate with, others to
-judge by, and a judge: what the outputs of an INT8 network are worth beside those of FP32, as one number from 0 to 1 and as text."""
+"""The networks that bench/accuracy.py measures: those of ../shared, those that packages of PyPI carry, and those that bench/train_kinds.py trains.
+Each has arrays to calibrate with, others to judge by, and a judge: what the outputs of an INT8 network are worth beside those of FP32, as one number
+from 0 to 1 and as text."""
 
 import pathlib
 import subprocess
@@ -9,6 +10,7 @@ import zipfile
 
 import detections
 import harness
+import kinds
 import models
 
 CALIBRATION, TEST = 32, 200
@@ -197,6 +199,8 @@ class Case:
 DETECTORS = {"yolox_nano": "yolox", "retinaface_mobilenet025": "retinaface", "ultraface_rfb_320": "ultraface", "yunet_n_dynamic": "yunet"}
 CLASSIFIERS = ["cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet",
                "mobilenet_v2_imagenet"]
+# Those that need no training.
+USUAL = [*CLASSIFIERS, *DETECTORS, *PACKAGES]
 
 
 def labels_of(model):
@@ -321,5 +325,29 @@ def lines(count, seed):
     return result
 
 
+# Networks of kinds that these lack
+
+SHAPES_TEST = 64
+
+
+def of_kind(name, work):
+    """Of weights that bench/train_kinds.py left in `work`."""
+    np, onnx = numpy(), harness.need("onnx")
+    network = kinds.NETWORKS[name]()
+    file = work / f"{name}.npz"
+    if not file.exists():
+        raise SystemExit(f"{file} is missing: bench/train_kinds.py --out {work} makes it, on a GPU in two minutes")
+    target = harness.scratch() / f"{name}.onnx"
+    onnx.save(onnx.shape_inference.infer_shapes(kinds.onnx_of(network, np.load(file))), str(target))
+    random = np.random.default_rng(7)
+    count = TEST if name not in kinds.DECODERS else SHAPES_TEST
+    make = lambda backgrounds, number: [kinds.picture(random, backgrounds, network.size) for _ in range(number)]
+    parts = [make(photos("imagenet/calib"), CALIBRATION), make(photos("imagenet/val"), count)]
+    arrays = tuple([image for image, _ in part] for part in parts)
+    judge = Boxes(kinds.DECODERS[name]) if name in kinds.DECODERS else Answers([found[0] for _, found in parts[1]])
+    return Case(name, target, arrays, judge)
+
+
 def case_of(name, work):
-    return packaged(name, work) if name in PACKAGES else shared(name)
+    make = packaged if name in PACKAGES else of_kind if name in kinds.NETWORKS else None
+    return make(name, work) if make else shared(name)
