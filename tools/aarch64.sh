@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The project for aarch64, by Debian's cross compiler, run under QEMU on this machine: build/aarch64, against the libraries of an arm64 root that
 # mmdebstrap writes to build/aarch64-root. usage: tools/aarch64.sh [--core|--sample]
-#   --core    the lowest folders' unit tests alone: what CI has the minutes for
+#   --core    the lowest folders' unit tests and the INT8 kernels of every level, on processors of each: what CI has the minutes for
 #   --sample  octet, the instruction sets' unit tests and the bundled model; else the exactness suite and the unit tests of operators and
 #             backends, too
 set -euo pipefail
@@ -20,12 +20,23 @@ if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
 fi
 
 emulated() { qemu-aarch64-static -L "$root" "$@"; }
+# Processors of every level; `max` has all features that QEMU knows.
+processors=(max:i8mm "max,sve=off:i8mm" neoverse-n1:dotprod cortex-a53:neon a64fx:neon)
+on_each() {  # test program, arguments
+  local processor
+  for processor in "${processors[@]}"; do
+    echo "${processor%:*}:"
+    OCTET_TEST_LEVEL=${processor#*:} emulated -cpu "${processor%:*}" "$@" --gtest_brief=1
+  done
+}
 cmake --preset aarch64 >/dev/null
 if [ "${1:-}" = --core ]; then
-  cmake --build "$build" -j "$(nproc)" --target arch_tests graph_tests
-  emulated "$build/src/arch_tests"
+  cmake --build "$build" -j "$(nproc)" --target arch_tests graph_tests kernel_levels_tests
+  python3 tools/check_sealed.py --nm aarch64-linux-gnu-nm "$build"
   emulated "$build/src/graph_tests"
-  echo "aarch64: the lowest folders' unit tests pass"
+  on_each "$build/src/arch_tests"
+  on_each "$build/src/kernel_levels_tests"
+  echo "aarch64: the lowest folders' unit tests and the INT8 kernels of every level pass"
   exit
 fi
 
@@ -35,7 +46,7 @@ cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
 cmake --preset release >/dev/null
 cmake --build build/release -j "$(nproc)" --target octet_cli
 
-emulated "$build/src/arch_tests"
+on_each "$build/src/arch_tests"
 if [ "${1:-}" != --sample ]; then
   emulated "$build/src/ops_tests"
   emulated "$build/src/backends_tests"
@@ -57,5 +68,6 @@ for engine in here there; do
   emulated "$build/octet" run "$work/$engine.octet" "$work/test/7" -o "$work/there.npz" >/dev/null
   cmp "$work/here.npz" "$work/there.npz"
 done
-emulated "$build/octet" devices | grep -E '^cpu +aarch64.* \(none\)$'
+emulated -cpu cortex-a53 "$build/octet" devices | grep -E '^cpu +aarch64.* \(neon\)$'
+emulated -cpu max "$build/octet" devices | grep -E '^cpu +aarch64.* \(i8mm\)$'
 echo "aarch64: whole models give the same bytes as here"

@@ -96,7 +96,7 @@ API_USERS = {"cli": ("cli/", "tensorrt/trtexec/trtexec.h"), "src/capi": ("capi/"
              "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": (),
              "tensorrt/trtexec": ("tensorrt/trtexec/", "cli/"), "tensorrt/tests": ("Nv", "abi_slots.def"), "tensorrt/python": ("Nv",)}
 # They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
-INSIDE = {"bench/conv_bench.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
+INSIDE = {"bench/conv_bench.cc", "bench/counts.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
 
 
 def user_problems():
