@@ -24,6 +24,7 @@ inline uint32x4_t shifted(const u8* src) {
 // kRows windows from `src` on, of one chunk or of four that lie one behind the other.
 template <int kRows>
 inline void write_chunk(const u8* const* src, s64 offset, u8* dst) {
+#pragma GCC unroll 4
   for (int m = 0; m < kRows; ++m, dst += kConvChunk) {
     u32 bytes;
     memcpy(&bytes, src[m] + offset, sizeof(bytes));
@@ -31,11 +32,14 @@ inline void write_chunk(const u8* const* src, s64 offset, u8* dst) {
     memcpy(dst, &bytes, sizeof(bytes));
   }
 }
-inline void write_four_chunks(const TileRows& rows, s64 offset, u8* four, u8* two) {
+[[gnu::always_inline]] inline void write_four_chunks(const TileRows& rows, s64 offset, u8* four,
+                                                     u8* two) {
   uint32x4x4_t x;
+#pragma GCC unroll 4
   for (int m = 0; m < 4; ++m) x.val[m] = shifted(rows.src[m] + offset);
   vst4q_u32(reinterpret_cast<u32*>(four), x);
   uint32x4x2_t y;
+#pragma GCC unroll 2
   for (int m = 0; m < 2; ++m) y.val[m] = shifted(rows.src[4 + m] + offset);
   vst2q_u32(reinterpret_cast<u32*>(two), y);
 }
@@ -85,17 +89,34 @@ template <int kPixels, int kTwoLane>
   }
 }
 
+template <int kPixels>
+[[gnu::always_inline]] inline void add_two(int32x4_t acc[kPixels][4], const s8* weights,
+                                           const s8* four, const s8* two) {
+  const int8x16_t pixels = kPixels > 4 ? vld1q_s8(two) : vdupq_n_s8(0);
+  add_chunk<kPixels, 0>(acc, weights, vld1q_s8(four), pixels);
+  add_chunk<kPixels, 2>(acc, weights + 64, vld1q_s8(four + kFour), pixels);
+}
+
 // Weights: [channels/16][chunks][16][4] s8
 template <int kPixels>
-void block(const ConvTile& tile, s64 c, Interleaved x) {
+[[gnu::always_inline]] inline void block(const ConvTile& tile, s64 c, Interleaved x) {
   int32x4_t acc[kPixels][4];
   start_tile<kPixels>(tile, c, acc);
   const s8* weights = static_cast<const s8*>(tile.weights) + c * tile.chunks * kConvChunk;
   s64 k = 0;
-  for (; k + 2 <= tile.chunks; k += 2, weights += 128, x.four += 2 * kFour, x.two += 2 * kTwo) {
-    const int8x16_t two = kPixels > 4 ? vld1q_s8(x.two) : vdupq_n_s8(0);
-    add_chunk<kPixels, 0>(acc, weights, vld1q_s8(x.four), two);
-    add_chunk<kPixels, 2>(acc, weights + 64, vld1q_s8(x.four + kFour), two);
+  for (; k + 4 <= tile.chunks; k += 4) {
+    add_two<kPixels>(acc, weights, x.four, x.two);
+    add_two<kPixels>(acc, weights + 128, x.four + 2 * kFour, x.two + 2 * kTwo);
+    weights += 256;
+    x.four += 4 * kFour;
+    x.two += 4 * kTwo;
+  }
+  if (k + 2 <= tile.chunks) {
+    add_two<kPixels>(acc, weights, x.four, x.two);
+    weights += 128;
+    x.four += 2 * kFour;
+    x.two += 2 * kTwo;
+    k += 2;
   }
   if (k < tile.chunks) {
     const int8x8_t two = kPixels > 4 ? vld1_s8(x.two) : vdup_n_s8(0);

@@ -76,12 +76,13 @@ inline int32x4_t pixel_part(int32x4_t a, int32x4_t b, bool second) {
 
 // Weights: [channels/16][steps][16][8] s8
 template <int kPixels>
-void block(const ConvTile& tile, s64 c, const u8* x) {
+[[gnu::always_inline]] inline void block(const ConvTile& tile, s64 c, const u8* x) {
   constexpr int kPairs = (kPixels + 1) / 2;
   Sums<kPairs> acc;
   start<kPairs>(tile, c, acc);
   const s64 steps = steps_of(tile);
   const s8* weights = static_cast<const s8*>(tile.weights) + c * steps * kStep;
+#pragma GCC unroll 2
   for (s64 k = 0; k < steps; ++k, weights += kWeights, x += kPair) {
     uint8x16_t rows[kPairs];
 #pragma GCC unroll 3

@@ -56,7 +56,7 @@ template <int kByte, int kPixels>
 
 // Weights: [channels/16][chunks * 4][16] s16
 template <int kPixels>
-void block(const ConvTile& tile, s64 c, const s16* x) {
+[[gnu::always_inline]] inline void block(const ConvTile& tile, s64 c, const s16* x) {
   int32x4_t acc[kPixels][4];
   start_tile<kPixels>(tile, c, acc);
   const s16* weights = static_cast<const s16*>(tile.weights) + c * tile.chunks * kConvChunk;

@@ -48,27 +48,35 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const PixelSums& sums
   for (s64 m = 0; m < tile.pixels; ++m) finish(tile, m, c, sums[m]);
 }
 
-// See ConvTile::plain.
+// See ConvTile::plain. Read once: as far as the compiler knows the stores of codes might change what stands behind a pointer.
 struct PlainEnd {
   float32x4_t multiplier[4];
-  EpilogueArgs
-      epilogue;  // a copy: as far as the compiler knows the stores of codes might change it
+  int16x8_t zero_point;
+  uint8x16_t lo, hi;
+  const u8* table;
   s64 position, channels;
 
-  PlainEnd(const ConvTile& tile, s64 c)
-      : epilogue(*tile.epilogue), position(tile.first_channel + c), channels(tile.channels - c) {
+  [[gnu::always_inline]] PlainEnd(const ConvTile& tile, s64 c)
+      : zero_point(vdupq_n_s16(static_cast<s16>(tile.epilogue->zero_point))),
+        lo(vdupq_n_u8(static_cast<u8>(tile.epilogue->lo))),
+        hi(vdupq_n_u8(static_cast<u8>(tile.epilogue->hi))),
+        table(tile.epilogue->table),
+        position(tile.first_channel + c),
+        channels(tile.channels - c) {
+#pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) multiplier[v] = vld1q_f32(tile.multiplier + c + 4 * v);
   }
 
-  [[gnu::always_inline]] void store(const int32x4_t sums[4], u8* dst) const {
+  [[gnu::always_inline]] uint8x16_t codes(const int32x4_t sums[4]) const {
     int32x4_t n[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v)
       n[v] = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums[v]), multiplier[v]));
-    uint8x16_t codes = pack_codes(epilogue, n);
-    if (epilogue.table != nullptr) codes = look_up(codes, epilogue.table);
-    store_bytes16(codes, dst + position, channels);
+    const int16x8_t a = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(n[0]), n[1]), zero_point);
+    const int16x8_t b = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(n[2]), n[3]), zero_point);
+    return vminq_u8(vmaxq_u8(vqmovun_high_s16(vqmovun_s16(a), b), lo), hi);
   }
+  [[gnu::always_inline]] bool whole() const { return table == nullptr && channels >= kConvLanes; }
 };
 
 // All pixels of a register tile. What is not plain passes through memory, in code that is there once.
@@ -77,8 +85,17 @@ template <int kPixels>
                                                const int32x4_t acc[kPixels][4]) {
   if (tile.plain) {
     const PlainEnd end(tile, c);
+    if (end.whole()) {
 #pragma GCC unroll 6
-    for (int m = 0; m < kPixels; ++m) end.store(acc[m], tile.dst[m]);
+      for (int m = 0; m < kPixels; ++m) vst1q_u8(tile.dst[m] + end.position, end.codes(acc[m]));
+      return;
+    }
+#pragma GCC unroll 6
+    for (int m = 0; m < kPixels; ++m) {
+      uint8x16_t codes = end.codes(acc[m]);
+      if (end.table != nullptr) codes = look_up(codes, end.table);
+      store_bytes16(codes, tile.dst[m] + end.position, end.channels);
+    }
     return;
   }
   PixelSums sums[kPixels];
@@ -112,7 +129,8 @@ inline bool adjoining(const s64* offsets) {
 struct TileRows {
   const u8* src[kConvMaxPixels];
 
-  explicit TileRows(const ConvTile& tile) {
+  [[gnu::always_inline]] explicit TileRows(const ConvTile& tile) {
+#pragma GCC unroll 6
     for (s64 m = 0; m < kConvMaxPixels; ++m)
       src[m] = tile.src[m < tile.pixels ? m : tile.pixels - 1];
   }
