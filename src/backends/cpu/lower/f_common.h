@@ -18,7 +18,8 @@ auto kernel_for(const Kernel& kernel, Isa isa) -> decltype(kernel.avx2) {
 }
 
 inline std::string kernel_name(std::string_view family, std::string_view name, Isa isa) {
-  return std::string(family) + "_" + std::string(name) + (isa.has(Isa::vnni) ? "_vnni" : "_avx2");
+  const char* level = isa.has(Isa::vnni) ? "_vnni" : isa.has(Isa::neon) ? "_neon" : "_avx2";
+  return std::string(family) + "_" + std::string(name) + level;
 }
 
 inline const f32* f32_input(const StepArgs& args, size_t i) {

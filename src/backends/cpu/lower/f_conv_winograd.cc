@@ -27,6 +27,7 @@ struct WinogradKernels {
 
 WinogradKernels winograd_kernels(Isa isa) {
   if (isa.has(Isa::vnni)) return {panel_kernel(isa), winograd_take_vnni, winograd_give_vnni};
+  if (isa.has(Isa::neon)) return {panel_kernel(isa), winograd_take_neon, winograd_give_neon};
   return {panel_kernel(isa), winograd_take_avx2, winograd_give_avx2};
 }
 

@@ -17,7 +17,7 @@ constexpr s64 kMostWeights = s64{128} << 10;
 enum : size_t { kRows, kMatrix, kRowBias, kRowAddend };
 
 std::string matmul_panels_reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (std::string reason = panel_reject(request); !reason.empty()) return reason;
   if (request.constant(kMatrix) == nullptr) return "the right side is no constant";
   if (request.constant(kRows) != nullptr) return "the left side is constant";
   if (request.inputs[kMatrix].shape.elements() != 0 && request.inputs[kMatrix].shape.rank() != 2)
@@ -27,7 +27,9 @@ std::string matmul_panels_reject(const LowerRequest& request) {
   if (request.constant(kRowAddend) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0 || request.inputs[kRows].shape.elements() == 0)
     return "an operand is empty";
-  if (request.inputs[kMatrix].bytes() > kMostWeights) return "the weights have more than 128 KiB";
+  // Where oneDNN's kernels are none of this processor's, nothing else multiplies.
+  if (request.inputs[kMatrix].bytes() > kMostWeights && float_reject(request).empty())
+    return "the weights have more than 128 KiB";
   if (multiplies_bf16(request)) return "the products are of bf16";
   return {};
 }

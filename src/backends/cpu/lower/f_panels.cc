@@ -161,6 +161,7 @@ PackedPanels::PackedPanels(const Tensor& given, const Tensor& given_bias, const 
 
 PanelKernel panel_kernel(Isa isa) {
   if (isa.has(Isa::vnni)) return {16, panel_vnni};
+  if (isa.has(Isa::neon)) return {8, panel_neon};
   return {8, isa.has(Isa::avx2) ? panel_avx2 : nullptr};
 }
 
@@ -317,8 +318,14 @@ void PanelProduct::operator()(const StepArgs& args) const noexcept {
   pool_of(args).parallel_for(units, body);
 }
 
+std::string panel_reject(const LowerRequest& request) {
+  const Isa isa = isa_of(request.target);
+  if (!isa.has(Isa::avx2) && !isa.has(Isa::neon)) return "the instruction set has no vectors";
+  return all_f32(request) ? "" : "an operand is not f32";
+}
+
 std::string panel_conv_reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (std::string reason = panel_reject(request); !reason.empty()) return reason;
   if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
   if (request.constant(1) == nullptr) return "the weights are not constant";
   if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";

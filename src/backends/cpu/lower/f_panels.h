@@ -29,12 +29,14 @@ struct PackedPanels {
   PackedPanels(const Tensor& given, const Tensor& bias, const PanelWeights& from, s64 lanes);
 };
 
-// A kernel's vector, and its function; no function below AVX2.
+// A kernel's vector, and its function; no function where there are no vectors.
 struct PanelKernel {
   s64 lanes;
   void (*function)(const PanelArgs*);
 };
 PanelKernel panel_kernel(Isa isa);
+// Why no panel can be multiplied there; empty: they can.
+std::string panel_reject(const LowerRequest& request);
 
 // How pixels lie, in elements.
 struct PixelStrides {

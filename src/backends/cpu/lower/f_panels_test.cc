@@ -40,6 +40,15 @@ const Case kCases[] = {
     {{1, 8, 12, 12}, {8, 8, 2, 2}, {2, 2}},
 };
 
+// Those of this machine that have a kernel of their own.
+std::vector<Isa> panel_levels() {
+  std::vector<Isa> levels;
+  for (const Isa isa : {Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::neon}) {
+    if (hardware_has(isa)) levels.push_back(isa);
+  }
+  return levels;
+}
+
 Probe conv_probe(const Case& c) {
   Probe probe{.op = "Conv",
               .inputs = {{random_f32(c.x, 1), false, Layout::nhwc},
@@ -61,7 +70,7 @@ void expect_close_and_equal(Probe probe, Offer (*lowering)(const LowerRequest&),
                             const std::string& what) {
   const Tensor want = probe.reference()[0];
   Tensor first;
-  for (const Isa isa : simd_levels()) {
+  for (const Isa isa : panel_levels()) {
     for (const int threads : {1, 2, 3}) {
       for (const s64 spread : {0, 8}) {
         probe.isa = isa;
@@ -90,15 +99,15 @@ TEST(FloatPanels, ConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThread
 }
 
 TEST(FloatPanels, ResultsAreRounded) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
   for (const char* to : {"f16", "bf16"}) {
     Probe probe = conv_probe(kCases[1]);
     const Tensor exact = [&] {
-      probe.isa = simd_levels().front();
+      probe.isa = panel_levels().front();
       return run_probe(probe, lower_f_conv_panels).outputs[0];
     }();
     probe.attrs.set(std::string(kRounds), std::string(to));
-    for (const Isa isa : simd_levels()) {
+    for (const Isa isa : panel_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_panels).outputs[0];
       for (size_t i = 0; i < got.as<f32>().size(); ++i) {
@@ -121,7 +130,7 @@ TEST(FloatPanels, KeepNanAndInfinities) {
     x[x.size() / 2] = std::numeric_limits<f32>::infinity();
     x[x.size() / 3] = -std::numeric_limits<f32>::infinity();
     const Tensor want = probe.reference()[0];
-    for (const Isa isa : simd_levels()) {
+    for (const Isa isa : panel_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_panels).outputs[0];
       for (size_t i = 0; i < got.as<f32>().size(); ++i) {
@@ -194,7 +203,7 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
     probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false, Layout::nhwc});
     const Tensor want = probe.reference()[0];
     Tensor first;
-    for (const Isa isa : simd_levels()) {
+    for (const Isa isa : panel_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_winograd).outputs[0];
       for (size_t i = 0; i < got.as<f32>().size(); ++i) {
@@ -212,10 +221,10 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
 
 // Against f64: no larger than twice those of sums in the order of the weights.
 TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
   const Case c = {{1, 128, 14, 14}, {32, 128, 3, 3}, {1, 1}, {1, 1, 1, 1}};
   Probe probe = conv_probe(c);
-  probe.isa = simd_levels().back();
+  probe.isa = panel_levels().back();
   const Tensor winograd = run_probe(probe, lower_f_conv_winograd).outputs[0];
   const Tensor direct = run_probe(probe, lower_f_conv_panels).outputs[0];
   f64 winograd_errs = 0, direct_errs = 0;
@@ -239,10 +248,10 @@ TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
 
 // An image of a batch has the bits that it has alone.
 TEST(FloatPanels, PositionInABatchDoesNotMatter) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
   Case c = kCases[2];
   Probe batch = conv_probe(c);
-  batch.isa = simd_levels().back();
+  batch.isa = panel_levels().back();
   const Tensor all = run_probe(batch, lower_f_conv_panels).outputs[0];
   const auto image = static_cast<size_t>(c.x.elements() / 3);
   for (size_t i = 0; i < 3; ++i) {

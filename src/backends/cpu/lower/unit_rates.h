@@ -27,7 +27,10 @@ inline f64 conv_unit_rate(const ConvKernel& kernel) {
 // 36 products by 16 multiplications of vpmaddwd.
 inline constexpr f64 kWinogradRate = 52;
 
-// f32: two fused multiply-adds of 16 numbers, or of 8.
-inline f64 real_unit_rate(Isa isa) { return isa.has(Isa::vnni) ? 32 : isa.has(Isa::avx2) ? 16 : 1; }
+// f32: two fused multiply-adds of 16 numbers, of 8, or of 4.
+inline f64 real_unit_rate(Isa isa) {
+  if (isa.has(Isa::vnni)) return 32;
+  return isa.has(Isa::avx2) ? 16 : isa.has(Isa::neon) ? 8 : 1;
+}
 
 }  // namespace octet

@@ -34,5 +34,6 @@ struct PanelArgs {
 
 OCTET_X86_64(void, panel_avx2, const PanelArgs* args);
 OCTET_X86_64(void, panel_vnni, const PanelArgs* args);
+OCTET_AARCH64(void, panel_neon, const PanelArgs* args);
 
 }  // namespace octet

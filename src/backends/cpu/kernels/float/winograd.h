@@ -47,5 +47,7 @@ OCTET_X86_64(void, winograd_take_avx2, const WinogradTakeArgs* args);
 OCTET_X86_64(void, winograd_take_vnni, const WinogradTakeArgs* args);
 OCTET_X86_64(void, winograd_give_avx2, const WinogradGiveArgs* args);
 OCTET_X86_64(void, winograd_give_vnni, const WinogradGiveArgs* args);
+OCTET_AARCH64(void, winograd_take_neon, const WinogradTakeArgs* args);
+OCTET_AARCH64(void, winograd_give_neon, const WinogradGiveArgs* args);
 
 }  // namespace octet
