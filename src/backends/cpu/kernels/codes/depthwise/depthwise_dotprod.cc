@@ -25,20 +25,32 @@ inline void interleave(const uint8x16_t tap[4], s8* dst) {
   vst1q_s8(dst + 48, vreinterpretq_s8_u16(vzip2q_u16(b, d)));
 }
 
-// scratch: [tap groups][columns][kBytes]. What taps that are not there have does not matter: their weights are zero.
-void interleave_columns(const DepthwiseRow& row, s64 channel) {
-  const s64 channels = row.channels - channel;
-  s8* dst = static_cast<s8*>(row.scratch);
-  for (s64 y = 0; y < row.kernel_y; y += kTaps) {
-    const u8* src = row.src + channel + y * row.tap_y;
-    const s64 taps = row.kernel_y - y < kTaps ? row.kernel_y - y : kTaps;
-    for (s64 column = 0; column < row.columns; ++column, src += row.column, dst += kBytes) {
-      uint8x16_t tap[kTaps];
-      for (s64 i = 0; i < kTaps; ++i)
-        tap[i] = i < taps ? shifted(src + i * row.tap_y, channels) : vdupq_n_u8(0);
-      interleave(tap, dst);
-    }
+// One group's columns, of which the window has kRows rows. What taps that are not there have does not matter: their weights are zero.
+template <int kRows>
+inline void interleave_rows(const DepthwiseRow& row, const u8* src, s64 channels, s8* dst) {
+  for (s64 column = 0; column < row.columns; ++column, src += row.column, dst += kBytes) {
+    uint8x16_t tap[kTaps];
+#pragma GCC unroll 4
+    for (int i = 0; i < kTaps; ++i)
+      tap[i] = i < kRows ? shifted(src + i * row.tap_y, channels) : vdupq_n_u8(0);
+    interleave(tap, dst);
   }
+}
+
+void interleave_group(const DepthwiseRow& row, s64 rows, const u8* src, s64 channels, s8* dst) {
+  if (rows >= 4) return interleave_rows<4>(row, src, channels, dst);
+  if (rows == 3 && channels >= kBlock) return interleave_rows<3>(row, src, kBlock, dst);
+  if (rows == 3) return interleave_rows<3>(row, src, channels, dst);
+  rows == 2 ? interleave_rows<2>(row, src, channels, dst)
+            : interleave_rows<1>(row, src, channels, dst);
+}
+
+// scratch: [tap groups][columns][kBytes]
+void interleave_columns(const DepthwiseRow& row, s64 channel) {
+  s8* dst = static_cast<s8*>(row.scratch);
+  for (s64 y = 0; y < row.kernel_y; y += kTaps, dst += row.columns * kBytes)
+    interleave_group(row, row.kernel_y - y, row.src + channel + y * row.tap_y,
+                     row.channels - channel, dst);
 }
 
 // Adds one part of the weights, and moves them on to the next.
@@ -64,7 +76,8 @@ template <int kPixels>
 }
 
 template <int kPixels>
-void pixels(const DepthwiseRow& row, s64 first, s64 channel, const s8* weights) {
+[[gnu::always_inline]] inline void pixels(const DepthwiseRow& row, const BlockEnd& end, s64 first,
+                                          s64 channel, const s8* weights) {
   int32x4_t acc[kPixels][4];
 #pragma GCC unroll 4
   for (int m = 0; m < kPixels; ++m) {
@@ -72,8 +85,7 @@ void pixels(const DepthwiseRow& row, s64 first, s64 channel, const s8* weights) 
     for (int j = 0; j < 4; ++j) acc[m][j] = vld1q_s32(row.bias + channel + 4 * j);
   }
   for (s64 part = 0; part < row.parts; ++part) add_part<kPixels>(row, first, weights, acc);
-#pragma GCC unroll 4
-  for (int m = 0; m < kPixels; ++m) finish(row, first + m, channel, acc[m]);
+  finish<kPixels>(row, end, first, channel, acc);
 }
 
 }  // namespace
@@ -85,9 +97,10 @@ void depthwise_u8s8_16_dotprod(const DepthwiseRow& row) {
   const s64 block_bytes = row.parts * groups * row.kernel_x * kBytes;
   for (s64 c = 0; c < row.channels; c += kBlock, weights += block_bytes) {
     interleave_columns(row, c);
+    const BlockEnd end(row, c);
     s64 m = 0;
-    for (; m + 4 <= row.pixels; m += 4) pixels<4>(row, m, c, weights);
-    for (; m < row.pixels; ++m) pixels<1>(row, m, c, weights);
+    for (; m + 4 <= row.pixels; m += 4) pixels<4>(row, end, m, c, weights);
+    for (; m < row.pixels; ++m) pixels<1>(row, end, m, c, weights);
   }
 }
 

@@ -6,9 +6,11 @@ namespace octet {
 namespace {
 
 // Weights: [taps][16] s16.
-template <int kPixels>
-void pixels(const DepthwiseRow& row, s64 first, s64 channel, const s16* weights) {
-  const s64 channels = row.channels - channel;
+template <bool kWhole, int kPixels>
+[[gnu::always_inline]] inline void pixels(const DepthwiseRow& row, const BlockEnd& end, s64 first,
+                                          s64 channel, const s16* weights) {
+  // Of whole blocks a constant, with which loads are one instruction.
+  const s64 channels = kWhole ? kBlock : row.channels - channel;
   const s64 step = row.stride_x * row.column;
   const u8* window = row.src + first * step + channel;
   int32x4_t acc[kPixels][4];
@@ -33,8 +35,7 @@ void pixels(const DepthwiseRow& row, s64 first, s64 channel, const s16* weights)
       }
     }
   }
-#pragma GCC unroll 4
-  for (int m = 0; m < kPixels; ++m) finish(row, first + m, channel, acc[m]);
+  finish<kPixels>(row, end, first, channel, acc);
 }
 
 }  // namespace
@@ -43,9 +44,13 @@ void depthwise_u8s8_16_neon(const DepthwiseRow& row) {
   const s64 taps = row.kernel_y * row.kernel_x;
   const s16* weights = static_cast<const s16*>(row.weights);
   for (s64 c = 0; c < row.channels; c += kBlock, weights += taps * kBlock) {
+    const BlockEnd end(row, c);
     s64 m = 0;
-    for (; m + 4 <= row.pixels; m += 4) pixels<4>(row, m, c, weights);
-    for (; m < row.pixels; ++m) pixels<1>(row, m, c, weights);
+    if (row.channels - c >= kBlock) {
+      for (; m + 4 <= row.pixels; m += 4) pixels<true, 4>(row, end, m, c, weights);
+      for (; m < row.pixels; ++m) pixels<true, 1>(row, end, m, c, weights);
+    }
+    for (; m < row.pixels; ++m) pixels<false, 1>(row, end, m, c, weights);
   }
 }
 
