@@ -100,7 +100,19 @@ void depthwise_u8s8_16_dotprod(const DepthwiseRow& row) {
     const BlockEnd end(row, c);
     s64 m = 0;
     for (; m + 4 <= row.pixels; m += 4) pixels<4>(row, end, m, c, weights);
-    for (; m < row.pixels; ++m) pixels<1>(row, end, m, c, weights);
+    switch (row.pixels - m) {
+      case 3:
+        pixels<3>(row, end, m, c, weights);
+        break;
+      case 2:
+        pixels<2>(row, end, m, c, weights);
+        break;
+      case 1:
+        pixels<1>(row, end, m, c, weights);
+        break;
+      default:
+        break;
+    }
   }
 }
 

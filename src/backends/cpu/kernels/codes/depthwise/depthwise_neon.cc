@@ -48,6 +48,7 @@ void depthwise_u8s8_16_neon(const DepthwiseRow& row) {
     s64 m = 0;
     if (row.channels - c >= kBlock) {
       for (; m + 4 <= row.pixels; m += 4) pixels<true, 4>(row, end, m, c, weights);
+      for (; m + 2 <= row.pixels; m += 2) pixels<true, 2>(row, end, m, c, weights);
       for (; m < row.pixels; ++m) pixels<true, 1>(row, end, m, c, weights);
     }
     for (; m < row.pixels; ++m) pixels<false, 1>(row, end, m, c, weights);
