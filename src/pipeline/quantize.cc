@@ -19,6 +19,7 @@
 #include "precision/explicit_weights.h"
 #include "precision/halves.h"
 #include "precision/level_channels.h"
+#include "precision/round_weights.h"
 #include "runtime/kept_graph.h"
 
 namespace octet {
@@ -44,6 +45,7 @@ void place_precisions(Graph& graph, const FloatModel& model, PrecisionOptions op
   narrow_table_inputs(graph, ranges);
   level_channels(graph, ranges);
   correct_biases(graph, ranges, *model.weight_codes);
+  round_weights(graph, *model.weight_codes);
   mark_results(graph, options.requests, ranges);
   place_qdq(graph, ranges, *model.weight_codes);
 }

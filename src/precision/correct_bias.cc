@@ -8,19 +8,21 @@
 #include "ops/quantized/quantize_weights.h"
 #include "passes/match.h"
 #include "precision/precision.h"
+#include "precision/round_weights.h"
 
 namespace octet {
 namespace {
 
-// What the rounded weights of each output channel add to its mean.
-std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means, size_t groups,
-                            WeightCodes& weight_codes) {
+// What the codes of `rounded` add to the mean of each output channel of `weights`.
+std::vector<f64> mean_shift(const Tensor& weights, const Tensor& rounded,
+                            const std::vector<f64>& means, WeightCodes& weight_codes) {
   const auto out = static_cast<size_t>(weights.shape()[0]);
   const auto in_group = static_cast<size_t>(weights.shape()[1]);
   const size_t taps = static_cast<size_t>(weights.shape()[2] * weights.shape()[3]);
   const s64 inner = weights.elements() / weights.shape()[0];
+  const size_t groups = means.size() / in_group;
   const QuantizedWeights quantized =
-      quantize_weights(weights, {}, {weights.shape()[0], inner}, ProductInput{}, &weight_codes);
+      quantize_weights(rounded, {}, {weights.shape()[0], inner}, ProductInput{}, &weight_codes);
   if (!quantized.reject.empty()) return {};
   const auto codes = quantized.codes.as<s8>();
   const auto w = weights.as<f32>();
@@ -43,7 +45,8 @@ void correct(Graph& graph, Node& conv, const std::vector<f64>& means, WeightCode
                     means.size() == groups * static_cast<size_t>(weights.shape()[1]);
   const Tensor* bias = graph.constant_input(conv, 2);
   if (!fits || (conv.input(2) != kNoValue && bias == nullptr)) return;
-  const std::vector<f64> shift = mean_shift(weights, means, groups, weight_codes);
+  const Tensor rounded = rounded_weights(graph, conv, weight_codes);
+  const std::vector<f64> shift = mean_shift(weights, rounded, means, weight_codes);
   if (shift.empty()) return;
   Tensor corrected(Dtype::f32, Shape{weights.shape()[0]});
   for (size_t o = 0; o < shift.size(); ++o) {

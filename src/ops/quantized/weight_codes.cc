@@ -78,6 +78,19 @@ Tensor WeightCodes::codes(const Tensor& weights, const Channels& channels,
   return made;
 }
 
+Tensor WeightCodes::rounded(const Tensor& weights, const std::vector<s64>& read,
+                            const std::function<Tensor()>& make) {
+  const auto key = std::pair(key_of(weights, Channels{}), read);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = rounded_.find(key);
+    if (at != rounded_.end()) return at->second.result.reshaped(weights.shape());
+  }
+  const Tensor made = make();
+  const std::lock_guard lock(mutex_);
+  return rounded_.try_emplace(key, Rounded{weights, made}).first->second.result;
+}
+
 s64 WeightCodes::quantized() const {
   const std::lock_guard lock(mutex_);
   return quantized_;

@@ -3,10 +3,12 @@
 // follow from the weights and their scales alone, which hardly a variant changes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "octet/tensor.h"
@@ -21,6 +23,9 @@ class WeightCodes {
   std::optional<std::vector<f32>> magnitudes(const Tensor& weights, const Channels& channels);
   // s8, of the shape of the weights: -127..127, ties to even. After magnitudes() of the same weights.
   Tensor codes(const Tensor& weights, const Channels& channels, const std::vector<f32>& scales);
+  // What `make` gives for these weights, made once for each way to read them (sizes, dilations).
+  Tensor rounded(const Tensor& weights, const std::vector<s64>& read,
+                 const std::function<Tensor()>& make);
   // How many times weights were quantized, rather than found.
   s64 quantized() const;
 
@@ -36,10 +41,15 @@ class WeightCodes {
     std::optional<std::vector<f32>> magnitudes;
     std::vector<Coded> coded;  // the latest last
   };
+  struct Rounded {
+    Tensor weights;  // likewise
+    Tensor result;
+  };
   static Key key_of(const Tensor& weights, const Channels& channels);
 
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
+  std::map<std::pair<Key, std::vector<s64>>, Rounded> rounded_;
   s64 quantized_ = 0;
 };
 
