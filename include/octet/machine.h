@@ -7,7 +7,7 @@
 
 namespace octet {
 
-// The instruction-set level whose kernels contexts take: "none", "avx2", "avx_vnni", "vnni" or "amx" (aarch64: "neon", "dotprod" or "i8mm"), capped by the environment's
+// The instruction-set level whose kernels contexts take: "none", "avx2", "avx_vnni", "vnni" or "amx" (64-bit Arm: "neon", "dotprod" or "i8mm"), capped by the environment's
 // OCTET_CPU_ISA. Throws Error(invalid_argument) for another value there.
 std::string cpu_isa();
 

@@ -33,6 +33,6 @@ NB_MODULE(_octet, module) {
              "On how many processors this process may run, by its affinity and control groups.");
   module.def("cpu_isa", &octet::cpu_isa,
              "The instruction-set level whose kernels contexts take: 'none', 'avx2', 'avx_vnni', "
-             "'vnni' or 'amx', on aarch64 'neon', 'dotprod' or 'i8mm', capped by OCTET_CPU_ISA in "
+             "'vnni' or 'amx', on 64-bit Arm 'neon', 'dotprod' or 'i8mm', capped by OCTET_CPU_ISA in "
              "the environment.");
 }

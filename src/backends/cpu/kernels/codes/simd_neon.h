@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NEON pieces shared by the files of aarch64, all of internal linkage.
+// NEON pieces shared by its kernels, all of internal linkage.
 #pragma once
 
 #include <arm_neon.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulators of 16 channels -> codes or reals, with NEON: shared by the kernels of aarch64, of internal linkage.
+// Accumulators of 16 channels -> codes or reals, with NEON: shared by the kernels of NEON, of internal linkage.
 #pragma once
 
 #include "backends/cpu/kernels/codes/conv/conv_args.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of 16 channels of a depthwise convolution -> codes or reals: shared by the kernels of aarch64, of internal linkage.
+// Sums of 16 channels of a depthwise convolution -> codes or reals: shared by the kernels of NEON, of internal linkage.
 #pragma once
 
 #include "backends/cpu/kernels/codes/depthwise/depthwise_args.h"
