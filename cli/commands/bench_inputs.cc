@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands/bench_inputs.h"
 
+#include <fmt/format.h>
+
 #include "cli/fail.h"
 #include "cli/flags/engine_flags.h"
 #include "cli/samples/engine_source.h"
@@ -11,13 +13,15 @@ namespace octet::cli {
 namespace {
 
 std::vector<Tensor> read_bench_inputs(const Engine& engine, const std::filesystem::path& file) {
-  auto arrays = read_inputs(file, engine.inputs());
-  if (!arrays)
-    fail(Error::Code::invalid_argument,
-         "'{}' holds samples of several runs; expected the arrays of one, in the inputs' own "
-         "shapes (octet inspect prints them), batch included",
-         file.string());
-  return std::move(*arrays);
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  if (auto arrays = read_inputs(file, inputs)) return std::move(*arrays);
+  std::string expected;
+  for (const TensorInfo& input : inputs)
+    expected += fmt::format("{}'{}' {}", expected.empty() ? "" : ", ", input.name,
+                            to_string(input.type.shape));
+  fail(Error::Code::invalid_argument,
+       "'{}' does not hold the arrays of one run, batch included; expected {}", file.string(),
+       expected);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class Bench(unittest.TestCase):
         self.assertTrue(any("[4," in layer["signature"] for layer in layers), layers)
         # What would be dropped is refused, and so is what is no run.
         octet("bench", digits_engine(), *batch, "--batch", "2", code=2)
-        self.assertIn("of several runs", octet("bench", digits_engine(), *arrays("sizes.npy", (1, 1, 9, 8)), code=2).err)
+        self.assertIn("expected 'image'", octet("bench", digits_engine(), *arrays("sizes.npy", (1, 1, 9, 8)), code=2).err)
         self.assertIn("nothing.npz", octet("bench", digits_engine(), "--data", scratch() / "nothing.npz", code=2).err)
 
     def test_outputs_that_are_not_finite_are_told(self):
