@@ -58,7 +58,7 @@ std::string key_of(const PluginRecord& record) {
   return digest.text();
 }
 
-// What is run knows sizes alone: types are those that the network was built with.
+// What is run knows sizes alone: types are those of the first combination that the plugin takes.
 SizeSources LivePlugin::typed(SizeSources from) const {
   const PluginCombo& reals = record.signature.combos.front();
   from.types.clear();

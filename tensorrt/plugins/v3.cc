@@ -244,9 +244,16 @@ class QuickPlugin final : public V3Object<IPluginV3QuickBuild, IPluginV3QuickRun
     combinations(io);
     tell(io);
     one->set_tactic(first_tactic());
+    one->io_ = io;
     return one;
   }
-  bool resize(const PluginIo&) override { return true; }  // each run tells sizes
+  // Each run tells sizes; its tactic is one of the types and formats that it was configured for.
+  bool resize(const PluginIo& io) override {
+    const auto alike = [](const DynamicPluginTensorDesc& a, const DynamicPluginTensorDesc& b) {
+      return a.desc.type == b.desc.type && a.desc.format == b.desc.format;
+    };
+    return io_.inputs == io.inputs && std::ranges::equal(io_.tensors, io.tensors, alike);
+  }
   int32_t aliased_input(int32_t i) const override {
     return ask_plugin(name_, "getAliasedInput()", [&] { return build().getAliasedInput(i); });
   }
@@ -303,6 +310,7 @@ class QuickPlugin final : public V3Object<IPluginV3QuickBuild, IPluginV3QuickRun
   }
 
   static constexpr int32_t kMostCombinations = 4096;
+  PluginIo io_;  // that it was started for
   mutable std::vector<PluginTensorDesc> combinations_;
   mutable std::vector<DynamicPluginTensorDesc> asked_;  // for which these are; empty: for none
 };
