@@ -40,8 +40,9 @@ void order_as_10_8(Network& network) {
   void* table = static_cast<NetworkTable*>(&network);
   void** functions = nullptr;
   std::memcpy(&functions, table, sizeof functions);
-  static const std::vector<void*> words = permuted(functions);
-  void* const* moved = words.data() + kHead;
+  // Networks of global objects are called after static objects have ended.
+  static const auto* const words = new std::vector<void*>(permuted(functions));
+  void* const* moved = words->data() + kHead;
   std::memcpy(table, &moved, sizeof moved);
 }
 
