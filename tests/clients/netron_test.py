@@ -13,6 +13,7 @@ import unittest
 import harness
 from harness import digits_engine, need, octet, scratch, shared_model
 
+WHEEL = "netron==9.3.3"  # that docs/tensorrt-api.md speaks of
 PROGRAM = pathlib.Path(__file__).with_name("netron_program.mjs")
 
 
@@ -28,7 +29,7 @@ def netron():
         return folder
     if asked == "fetch":
         asked = scratch() / "wheel/netron"
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", asked.parent, "netron"]
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", asked.parent, WHEEL]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise AssertionError(f"the wheel was asked for and cannot be had: {done.stderr.strip()[-200:]}")
