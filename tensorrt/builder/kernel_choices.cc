@@ -64,19 +64,53 @@ bool must_not_miss([[maybe_unused]] const Config& config) {
 #endif
 }
 
-// Adds what is measured. What goes wrong is no matter of the engine: it runs by estimates.
 void measure(const octet::Engine& engine, const octet::InspectOptions& seen,
-             const Reporter& reporter, octet::Tuning& tuning) {
+             octet::Tuning& tuning) {
   octet::SelectionOptions options;
   options.threads = seen.threads;
   options.tuning = seen.tuning;
+  const std::vector<octet::Tensor> inputs = zeros_for(engine, seen.input_shapes);
+  octet::tune(octet::measure_selection(engine, inputs, options), seen.threads, tuning);
+}
+
+// Refuses a build that must not miss a choice, and does.
+void check_missed(const std::vector<std::string>& open) {
+  if (open.empty()) return;
+  const std::string more =
+      open.size() == 1 ? "" : " and " + std::to_string(open.size() - 1) + " more";
+  refuse("kERROR_ON_TIMING_CACHE_MISS is set, and the timing cache has no choice for layer '" +
+         open.front() + "'" + more +
+         "; build once without the flag at level 4 to measure what is missing");
+}
+
+// Adds what the cache lacks. What goes wrong is no matter of the engine, which runs by estimates; a build that must not miss a choice
+// ends by it.
+void complete(const octet::Engine& engine, const Config& config, const PlanInfo& info,
+              octet::Tuning& tuning) {
   try {
-    const std::vector<octet::Tensor> inputs = zeros_for(engine, seen.input_shapes);
-    octet::tune(octet::measure_selection(engine, inputs, options), seen.threads, tuning);
+    octet::InspectOptions options;
+    options.input_shapes = usual_shapes(engine, info);
+    options.threads = octet::usable_processors();
+    options.tuning = std::make_shared<const octet::Tuning>(tuning);
+    const std::vector<std::string> open = open_layers(engine, options);
+    if (must_not_miss(config)) return check_missed(open);
+    if (!open.empty()) measure(engine, options, tuning);
   } catch (const octet::Error& error) {
-    reporter.warn("kernels are chosen by estimates, as they could not be measured: " +
-                  std::string(error.what()));
+    if (must_not_miss(config)) throw;
+    config.reporter.warn("kernels are chosen by estimates, as they could not be measured: " +
+                         std::string(error.what()));
   }
+}
+
+// Kernels of a GPU would be compiled for each choice, and plugins are run by nobody but contexts: what is lacking is not known.
+void tell_unmeasured(const Config& config) {
+  if (must_not_miss(config))
+    refuse(
+        "kERROR_ON_TIMING_CACHE_MISS is set, and on a GPU and for networks with plugins nobody "
+        "can tell which choices the timing cache lacks; build without the flag");
+  config.reporter.log(Severity::kINFO,
+                      "the timing cache gives its choices of kernels; others are not measured "
+                      "on a GPU, nor for networks with plugins");
 }
 
 }  // namespace
@@ -87,24 +121,12 @@ std::string choices_of_kernels(const octet::Engine& engine, const Config& config
   if (cache == nullptr || config.has(BuilderFlag::kDISABLE_TIMING_CACHE)) return {};
   octet::Tuning tuning;
   if (!cache->tuning.empty()) tuning = octet::tuning_from_json(cache->tuning, "the timing cache");
-  const bool asks = must_not_miss(config) || config.getBuilderOptimizationLevel() >= kThorough;
-  // Kernels of a GPU would be compiled for each choice, and plugins are run by nobody but contexts.
-  if (asks && run_device() == "cpu" && info.plugins.empty()) {
-    octet::InspectOptions options;
-    options.input_shapes = usual_shapes(engine, info);
-    options.threads = octet::usable_processors();
-    options.tuning = std::make_shared<const octet::Tuning>(tuning);
-    const std::vector<std::string> open = open_layers(engine, options);
-    if (!open.empty() && must_not_miss(config)) {
-      refuse("kERROR_ON_TIMING_CACHE_MISS is set, and the timing cache has no choice for layer '" +
-             open.front() + "' and " + std::to_string(open.size() - 1) +
-             " more; build once without the flag at level 4 to measure them");
-    }
-    if (!open.empty()) measure(engine, options, config.reporter, tuning);
-  } else if (asks) {
-    config.reporter.log(Severity::kINFO,
-                        "the timing cache gives its choices of kernels; others are not measured "
-                        "on a GPU, nor for networks with plugins");
+  const bool measurable = run_device() == "cpu" && info.plugins.empty();
+  if (must_not_miss(config) || config.getBuilderOptimizationLevel() >= kThorough) {
+    if (measurable)
+      complete(engine, config, info, tuning);
+    else
+      tell_unmeasured(config);
   }
   if (tuning.kernels().empty()) return {};
   cache->tuning = octet::to_json(tuning);
