@@ -50,13 +50,19 @@ struct SelectionReport {
   int64_t single = 0;  // layers that one kernel alone accepts
 };
 
-// The fastest kernels of the report, into the choices for the devices that ran the layers; where the chosen one is as fast, it stays.
+// The fastest kernels of the report, into the choices for the devices that ran the layers; where the chosen one is as fast, or another gives other
+// results, it stays.
 void tune(const SelectionReport& report, int threads, Tuning& tuning);
 
 // Runs the engine once; at each layer every kernel that accepts it gets the same data, in turns. Layers that look wrong
 // are measured again before they are called so.
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
                                   const SelectionOptions& options = {});
+
+// The layers that measure_selection() would compare on inputs of `shapes`, of the part that is planned without data, and that
+// `options.tuning` has no choice for; after tune() with its report there are none.
+std::vector<LayerInfo> unmeasured_layers(const Engine& engine, std::span<const Shape> shapes,
+                                         const SelectionOptions& options = {});
 
 // One layer by itself, from its LayerInfo::signature, on random codes and weights: every kernel that accepts it, the one that is chosen
 // in a network first. `wrong` is found in one measurement, without the later ones of measure_selection(). Throws

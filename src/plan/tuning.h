@@ -16,4 +16,7 @@ std::string layer_signature(const LowerRequest& asked);
 
 TuningKey tuning_key(const LowerRequest& asked);
 
+// Bytes of the longest name of a layer that a tuning file keeps.
+constexpr size_t kMaxTunedName = 4096;
+
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include "core/bounded_json.h"
 #include "core/file.h"
 #include "octet/tuning.h"
+#include "plan/tuning.h"
 
 namespace octet {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr u64 kMaxBytes = 4 << 20;
 constexpr int kMaxNesting = 3;
 constexpr size_t kMaxChoices = 1 << 14;
-constexpr size_t kMaxText = 4096;
+constexpr size_t kMaxText = kMaxTunedName;
 constexpr s64 kMaxThreads = 1 << 16;
 constexpr const char* kFormat = "octet-tuning";
 // 1 named CPUs alone, and layers in other words.

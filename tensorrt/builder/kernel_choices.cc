@@ -16,44 +16,50 @@ namespace {
 // Of TensorRT's levels 0 to 5 the first that takes time for more than the usual.
 constexpr int32_t kThorough = 4;
 
-// Sizes at kOPT of the first profile, where there is one.
-std::vector<octet::Shape> usual_shapes(const octet::Engine& engine, const PlanInfo& info) {
-  std::vector<octet::Shape> shapes = octet::sample_shapes(engine);
-  const std::vector<octet::TensorInfo> inputs = engine.inputs();
-  for (size_t i = 0; i < inputs.size() && !info.profiles.empty(); ++i) {
-    const auto binding = std::ranges::find_if(info.bindings, [&](const BindingInfo& one) {
-      return one.is_input && one.onnx == inputs[i].name;
-    });
-    if (binding == info.bindings.end()) continue;
-    const auto sizes = info.profiles[0].shapes.find(binding->name);
-    if (sizes != info.profiles[0].shapes.end())
-      shapes[i] = octet::Shape(std::span<const int64_t>(sizes->second[1]));
-  }
-  return shapes;
+// Of what the first profile says of inputs, by their bindings' names, what it says of this one at kOPT; null: nothing.
+template <class Told>
+const std::vector<int64_t>* usual(const octet::TensorInfo& input, const PlanInfo& info,
+                                  const Told& told) {
+  const auto binding = std::ranges::find_if(info.bindings, [&](const BindingInfo& one) {
+    return one.is_input && one.onnx == input.name;
+  });
+  if (binding == info.bindings.end()) return nullptr;
+  const auto found = told.find(binding->name);
+  return found == told.end() ? nullptr : &found->second[1];
 }
 
-// Zeros: how long kernels take does not depend on numbers, and zeros are indices of all tables.
-std::vector<octet::Tensor> zeros_for(const octet::Engine& engine,
-                                     const std::vector<octet::Shape>& shapes) {
-  std::vector<octet::Tensor> tensors;
+template <class T>
+void fill(octet::Tensor& tensor, const std::vector<int64_t>& values) {
+  const std::span<T> to = tensor.mutable_as<T>();
+  for (size_t i = 0; i < to.size() && i < values.size(); ++i) to[i] = static_cast<T>(values[i]);
+}
+
+// Numbers that kernels of other results tell apart; rounded down they are indices of all tables, as zeros are.
+void fill_reals(octet::Tensor& tensor) {
+  constexpr size_t kPeriod = 251;
+  size_t i = 0;
+  for (float& value : tensor.mutable_as<float>())
+    value = static_cast<float>(i++ % kPeriod) / static_cast<float>(kPeriod);
+}
+
+// The engine's inputs at kOPT of the first profile, where there is one, with the values that it has for them.
+std::vector<octet::Tensor> usual_inputs(const octet::Engine& engine, const PlanInfo& info) {
+  const ProfileInfo profile = info.profiles.empty() ? ProfileInfo{} : info.profiles[0];
+  const std::vector<octet::Shape> samples = octet::sample_shapes(engine);
   const std::vector<octet::TensorInfo> inputs = engine.inputs();
+  std::vector<octet::Tensor> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    octet::Tensor& tensor = tensors.emplace_back(inputs[i].type.dtype, shapes[i]);
+    const std::vector<int64_t>* sizes = usual(inputs[i], info, profile.shapes);
+    const std::vector<int64_t>* values = usual(inputs[i], info, profile.values);
+    const octet::Dtype dtype = inputs[i].type.dtype;
+    octet::Tensor& tensor = tensors.emplace_back(
+        dtype, sizes == nullptr ? samples[i] : octet::Shape(std::span<const int64_t>(*sizes)));
     std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.type().bytes()));
+    if (dtype == octet::Dtype::f32 && values == nullptr) fill_reals(tensor);
+    if (dtype == octet::Dtype::s32 && values != nullptr) fill<int32_t>(tensor, *values);
+    if (dtype == octet::Dtype::s64 && values != nullptr) fill<int64_t>(tensor, *values);
   }
   return tensors;
-}
-
-// Layers of which several kernels could run, and the cache names none.
-std::vector<std::string> open_layers(const octet::Engine& engine,
-                                     const octet::InspectOptions& options) {
-  std::vector<std::string> open;
-  for (const octet::LayerInfo& layer : octet::inspect(engine, options).layers) {
-    using By = octet::KernelChoice::By;
-    if (!layer.signature.empty() && (layer.choice.by == By::cost || layer.choice.by == By::order))
-      open.push_back(layer.name);
-  }
-  return open;
 }
 
 bool must_not_miss([[maybe_unused]] const Config& config) {
@@ -64,22 +70,13 @@ bool must_not_miss([[maybe_unused]] const Config& config) {
 #endif
 }
 
-void measure(const octet::Engine& engine, const octet::InspectOptions& seen,
-             octet::Tuning& tuning) {
-  octet::SelectionOptions options;
-  options.threads = seen.threads;
-  options.tuning = seen.tuning;
-  const std::vector<octet::Tensor> inputs = zeros_for(engine, seen.input_shapes);
-  octet::tune(octet::measure_selection(engine, inputs, options), seen.threads, tuning);
-}
-
 // Refuses a build that must not miss a choice, and does.
-void check_missed(const std::vector<std::string>& open) {
+void check_missed(const std::vector<octet::LayerInfo>& open) {
   if (open.empty()) return;
   const std::string more =
       open.size() == 1 ? "" : " and " + std::to_string(open.size() - 1) + " more";
   refuse("kERROR_ON_TIMING_CACHE_MISS is set, and the timing cache has no choice for layer '" +
-         open.front() + "'" + more +
+         open.front().name + "'" + more +
          "; build once without the flag at level 4 to measure what is missing");
 }
 
@@ -88,13 +85,16 @@ void check_missed(const std::vector<std::string>& open) {
 void complete(const octet::Engine& engine, const Config& config, const PlanInfo& info,
               octet::Tuning& tuning) {
   try {
-    octet::InspectOptions options;
-    options.input_shapes = usual_shapes(engine, info);
+    const std::vector<octet::Tensor> inputs = usual_inputs(engine, info);
+    std::vector<octet::Shape> shapes;
+    for (const octet::Tensor& input : inputs) shapes.push_back(input.shape());
+    octet::SelectionOptions options;
     options.threads = octet::usable_processors();
     options.tuning = std::make_shared<const octet::Tuning>(tuning);
-    const std::vector<std::string> open = open_layers(engine, options);
+    const std::vector<octet::LayerInfo> open = octet::unmeasured_layers(engine, shapes, options);
     if (must_not_miss(config)) return check_missed(open);
-    if (!open.empty()) measure(engine, options, tuning);
+    if (!open.empty())
+      octet::tune(octet::measure_selection(engine, inputs, options), options.threads, tuning);
   } catch (const octet::Error& error) {
     if (must_not_miss(config)) throw;
     config.reporter.warn("kernels are chosen by estimates, as they could not be measured: " +

@@ -241,6 +241,21 @@ TEST_F(QuickTest, HalvesAreItsTacticToo) {
   maker.network.reset();
 }
 
+// What a cache lacks is not known with plugins, so that a build that must know it fails.
+TEST_F(QuickTest, ATimingCacheThatMustBeCompleteIsRefused) {
+  Maker maker;
+  ASSERT_TRUE(add(maker, Dims2{2, 3})) << maker.logger.text;
+  const Own<ITimingCache> cache(maker.config->createTimingCache(nullptr, 0));
+  ASSERT_TRUE(maker.config->setTimingCache(*cache, false));
+  maker.config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  EXPECT_EQ(maker.build(), nullptr);
+  EXPECT_TRUE(maker.logger.has("nobody can tell which choices the timing cache lacks"))
+      << maker.logger.text;
+  maker.config->clearFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  EXPECT_NE(maker.build(), nullptr) << maker.logger.text;
+  maker.network.reset();
+}
+
 TEST_F(QuickTest, AnOutputMayLieWhereItsInputDoes) {
   quick.aliases = true;
   Maker maker;

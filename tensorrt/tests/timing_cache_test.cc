@@ -108,6 +108,40 @@ TEST(TimingCache, FlagsOfIt) {
 #endif
 }
 
+// Kernels of a concatenation that want other layouts cannot take each other's place, and none is measured: a measured cache is complete
+// all the same, and a build that lacks nothing measures nothing.
+TEST(TimingCache, AMeasuredOneLacksNothing) {
+  const auto joined = [](Tuned& tuned) {
+    INetworkDefinition& network = *tuned.maker.network;
+    ITensor* conv = network.getLayer(0)->getOutput(0);
+    ITensor* parts[] = {conv, network.getInput(0)};
+    ITensor* once = network.addConcatenation(parts, 2)->getOutput(0);
+    network.markOutput(*network.addPoolingNd(*once, PoolingType::kMAX, DimsHW{2, 2})->getOutput(0));
+    ITensor* rows[] = {conv, conv};
+    auto* tall = network.addConcatenation(rows, 2);
+    tall->setAxis(2);
+    network.markOutput(*tall->getOutput(0));
+  };
+  Tuned thorough;
+  joined(thorough);
+  thorough.maker.config->setBuilderOptimizationLevel(4);
+  const std::string measured = thorough.carried();
+  ASSERT_GE(choices_in(measured), 1U) << thorough.maker.logger.text;
+
+  Tuned again;
+  joined(again);
+  again.give(measured);
+  again.maker.config->setBuilderOptimizationLevel(4);
+  EXPECT_EQ(again.carried(), measured);
+#if NV_TENSORRT_MAJOR >= 10
+  Tuned full;
+  joined(full);
+  full.give(measured);
+  full.maker.config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  EXPECT_EQ(full.carried(), measured) << full.maker.logger.text;
+#endif
+}
+
 TEST(TimingCache, OneOfAnotherKindIsRefused) {
   Maker maker;
   const std::string theirs("\x00ptrt\x01\x00\x00\x00", 9);

@@ -6,14 +6,19 @@
 #include <thread>
 #include <unordered_map>
 
+#include "backends/backends.h"
 #include "inspect/explain/layer_trial.h"
 #include "inspect/explain/layers.h"
 #include "octet/machine.h"
 #include "octet/tuning.h"
 #include "plan/bind.h"
 #include "plan/device.h"
+#include "plan/plan.h"
+#include "plan/tuning.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
+#include "runtime/model.h"
+#include "runtime/staged.h"
 
 namespace octet {
 namespace {
@@ -118,6 +123,22 @@ class Measurement {
   int passes_ = 0;
 };
 
+// Those of the plan, made to keep other kernels, that have no choice.
+void add_unmeasured(const Plan& plan, const SelectionOptions& options,
+                    std::vector<LayerInfo>& layers) {
+  for (const PlanStep& step : plan.steps) {
+    if (step.kernels.size() < 2) continue;
+    LayerInfo layer = layer_of(plan, step);
+    const DeviceInfo device = device_info(layer.device);
+    const TuningKey key{device.chip, device.level, options.threads, layer.signature};
+    const bool known = options.tuning != nullptr && options.tuning->find(key) != nullptr &&
+                       step.choice.missing.empty();
+    // No file keeps a longer name.
+    if (!known && !layer.signature.empty() && layer.signature.size() <= kMaxTunedName)
+      layers.push_back(std::move(layer));
+  }
+}
+
 }  // namespace
 
 size_t LayerSelection::fastest() const {
@@ -140,12 +161,30 @@ bool LayerSelection::same_results() const {
 
 void tune(const SelectionReport& report, int threads, Tuning& tuning) {
   for (const LayerSelection& layer : report.layers) {
-    const KernelTime& best = layer.kernels[layer.wrong ? layer.fastest() : 0];
-    if (!layer.same_results()) continue;
+    const bool moves = layer.wrong && layer.same_results();
+    const KernelTime& best = layer.kernels[moves ? layer.fastest() : 0];
     const DeviceInfo device = device_info(layer.layer.device);
     tuning.set({device.chip, device.level, threads, layer.layer.signature},
                {best.kernel, best.microseconds});
   }
+}
+
+std::vector<LayerInfo> unmeasured_layers(const Engine& engine, std::span<const Shape> shapes,
+                                         const SelectionOptions& options) {
+  Target target = make_target(options.device, options.threads, options.tuning);
+  target.keep_others = true;
+  const Graph& graph = Inside::model(engine).graph;
+  std::vector<LayerInfo> layers;
+  try {
+    add_unmeasured(make_plan(graph, shapes, target), options, layers);
+  } catch (const NeedsData&) {
+    const Stage stage = make_stage(graph, first_start(graph, shapes));
+    std::vector<Shape> planned;
+    for (ValueId id : stage.planned.inputs) planned.push_back(stage.planned.value(id).type.shape);
+    if (!stage.planned.outputs.empty())
+      add_unmeasured(make_plan(stage.planned, planned, target), options, layers);
+  }
+  return layers;
 }
 
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "arch/isa.h"
 #include "graph/text.h"
+#include "octet/tuning.h"
 #include "ops/registry.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -85,6 +88,41 @@ TEST(MeasureSelection, GivesEveryKernelTheSameData) {
   // Dense convolution kernels run depthwise ones too, at a price.
   EXPECT_EQ(found->layer.kernel.substr(0, 9), "depthwise");
   for (const KernelTime& time : found->kernels) EXPECT_GT(time.microseconds, 0) << time.kernel;
+}
+
+TEST(MeasureSelection, LeavesNoLayerUnmeasured) {
+  if (!hardware_isa().has(Isa::avx2)) GTEST_SKIP() << "scalar kernels have no competitors";
+  const std::vector<Shape> shapes = {{1, 16, 9, 7}};
+  const Engine engine = convolution();
+  const std::vector<LayerInfo> open = unmeasured_layers(engine, shapes);
+  const auto is_conv = [](const LayerInfo& layer) { return layer.name == "conv"; };
+  EXPECT_TRUE(std::ranges::any_of(open, is_conv));
+  const std::vector<Tensor> inputs = {Tensor(Dtype::f32, {1, 16, 9, 7})};
+  const SelectionReport report = measure_selection(engine, inputs);
+  EXPECT_EQ(report.layers.size(), open.size());
+  SelectionOptions options;
+  auto tuning = std::make_shared<Tuning>();
+  options.tuning = tuning;
+  EXPECT_EQ(unmeasured_layers(engine, shapes, options).size(), open.size());
+  tune(report, 1, *tuning);
+  EXPECT_TRUE(unmeasured_layers(engine, shapes, options).empty());
+  // Choices for other threads are none for these.
+  options.threads = 2;
+  EXPECT_EQ(unmeasured_layers(engine, shapes, options).size(), open.size());
+}
+
+TEST(Tune, WhereResultsDifferTheChosenKernelStays) {
+  LayerSelection layer = forged({9, 3});
+  layer.layer.device = "cpu";
+  layer.layer.signature = "layer";
+  layer.wrong = true;
+  layer.kernels[1].same_result = false;
+  SelectionReport report;
+  report.layers = {layer};
+  Tuning tuning;
+  tune(report, 1, tuning);
+  ASSERT_EQ(tuning.kernels().size(), 1u);
+  EXPECT_EQ(tuning.kernels().begin()->second.kernel, "k0");
 }
 
 TEST(MeasureSelection, GoesThroughStages) {
