@@ -92,8 +92,12 @@ const std::vector<int64_t>* EngineState::profile_values(const char* name, int32_
 }
 
 std::shared_ptr<const octet::Tuning> EngineState::tuning() const {
-  if (info.tuning.empty()) return nullptr;
-  return std::make_shared<const octet::Tuning>(octet::tuning_from_json(info.tuning, "the plan"));
+  std::call_once(tuning_is_read_, [&] {
+    if (!info.tuning.empty())
+      tuning_ =
+          std::make_shared<const octet::Tuning>(octet::tuning_from_json(info.tuning, "the plan"));
+  });
+  return tuning_;
 }
 
 std::vector<octet::Shape> EngineState::usual_shapes() const {

@@ -35,7 +35,7 @@ struct EngineState {
                                              OptProfileSelector select) const;
   // What layers are shown for where no context says: the inputs at kOPT of the first profile; empty where it does not tell all.
   std::vector<octet::Shape> usual_shapes() const;
-  // The choices of kernels that the plan carries; null: none.
+  // The choices of kernels that the plan carries, read once; null: none.
   std::shared_ptr<const octet::Tuning> tuning() const;
 
   LivePlugins plugins;  // end after what runs them
@@ -43,6 +43,10 @@ struct EngineState {
   PlanInfo info;
   int64_t changes = 0;  // refits so far
   mutable std::mutex mutex;
+
+ private:
+  mutable std::once_flag tuning_is_read_;
+  mutable std::shared_ptr<const octet::Tuning> tuning_;
 };
 
 class Engine final : public Handed<ICudaEngine> {
