@@ -142,6 +142,25 @@ TEST(TimingCache, AMeasuredOneLacksNothing) {
 #endif
 }
 
+// Of which zeros would be none that the network takes.
+TEST(TimingCache, SizesThatAreInputsAreMeasuredAsTheProfileHasThem) {
+  Tuned thorough;
+  INetworkDefinition& network = *thorough.maker.network;
+  ITensor* sizes = network.addInput("sizes", DataType::kINT32, dims_of({2}));
+  IShuffleLayer* matrix = network.addShuffle(*network.getLayer(0)->getOutput(0));
+  matrix->setInput(1, *sizes);
+  network.markOutput(*matrix->getOutput(0));
+  IOptimizationProfile* profile = thorough.maker.builder->createOptimizationProfile();
+  for (int32_t end = 0; end < 3; ++end) {
+    const int32_t values[2] = {32 << end, 64};  // kOPT alone has as many elements
+    EXPECT_TRUE(profile->setShapeValues("sizes", static_cast<OptProfileSelector>(end), values, 2));
+  }
+  ASSERT_GE(thorough.maker.config->addOptimizationProfile(profile), 0);
+  thorough.maker.config->setBuilderOptimizationLevel(4);
+  EXPECT_GE(choices_in(thorough.carried()), 1U) << thorough.maker.logger.text;
+  EXPECT_FALSE(thorough.maker.logger.has("could not be measured")) << thorough.maker.logger.text;
+}
+
 TEST(TimingCache, OneOfAnotherKindIsRefused) {
   Maker maker;
   const std::string theirs("\x00ptrt\x01\x00\x00\x00", 9);
