@@ -77,7 +77,7 @@ PROOFS = (
     released("hostile.large", "models that ask for more memory, time and files than there are", ("src/onnx/**/*", "src/core/**/*", "tests/hostile/*"), 3),
     released("models.sensitivity", "octet sensitivity ranks layers as a loop over whole engines does, on three networks",
              (*RUN, "src/passes/**/*", "src/precision/**/*", "src/calibrate/**/*", "src/pipeline/**/*", "src/inspect/search/*", "cli/commands/sensitivity.cc",
-              "tests/models/sensitivity_test.py"), 7),
+              "tests/models/sensitivity_test.py", "tests/rankings.py"), 7),
     released("gpu.sweeps_9.0", "the emulated Hopper with three times the cases of a run of CI", CUDA, 4),
     released("onnxruntime.models_all", "every model of ../shared in ONNX Runtime, equal to octet run to the byte",
              (*RUN, "src/onnx/**/*", "src/passes/**/*", "src/precision/**/*", "src/calibrate/**/*", "src/pipeline/**/*", "integrations/onnxruntime/**/*",
