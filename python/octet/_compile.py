@@ -40,9 +40,9 @@ def _set_method(options: _octet.CompileOptions, method: str | Mapping[str, str] 
         options.set_method(pattern, rule)
 
 
-def _set_ranges(options: _octet.CompileOptions, ranges: Mapping[str, float | Sequence[float]] | None) -> None:
-    if ranges:
-        options.set_ranges(json.dumps({name: _range_of(r) for name, r in ranges.items()}))
+def plain_ranges(ranges: Mapping[str, float | Iterable[float]] | None) -> dict[str, float | list[float]]:
+    """Ranges as `compile()` takes them, as numbers and lists of them: iterators give theirs once."""
+    return {name: _range_of(given) for name, given in (ranges or {}).items()}
 
 
 def _range_of(given: float | Iterable[float]) -> float | list[float]:
@@ -68,7 +68,8 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
     options.threads = asked["threads"] or _octet.usable_processors()
     options.weights_folder = asked["weights_folder"] or ""
     _set_method(options, asked["method"])
-    _set_ranges(options, asked["ranges"])
+    if ranges := plain_ranges(asked["ranges"]):
+        options.set_ranges(json.dumps(ranges))
     if preprocess is not None:
         options.set_preprocess(json.dumps(preprocess), calibration is not None)
     reads = calibration is not None and not (cache is not None and options.use_cache(cache))
@@ -88,6 +89,15 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
     elif cache is not None and calibration is None and not options.use_cache(cache):
         raise wrong(f"cache {os.fspath(cache)!r}: no such file; calibration makes it")
     return options, samples
+
+
+def finished(engine: _octet.Engine, cache: str | os.PathLike | None) -> _octet.Engine:
+    """Keeps what calibrated it, and warns whoever called the caller of what is worth knowing."""
+    if cache is not None:
+        _octet.save_cache(engine, cache)
+    for warning in (engine.report or {}).get("warnings", ()):
+        warnings.warn(warning, stacklevel=3)
+    return engine
 
 
 def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told
@@ -160,9 +170,4 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         UserWarning: One for each thing that is worth knowing and no error.
     """
     options, samples = requested(locals())
-    engine = _octet.compile(model, options, samples, progress)
-    if cache is not None:
-        _octet.save_cache(engine, cache)
-    for warning in (engine.report or {}).get("warnings", ()):
-        warnings.warn(warning, stacklevel=2)
-    return engine
+    return finished(_octet.compile(model, options, samples, progress), cache)

@@ -7,17 +7,19 @@ import dataclasses
 import inspect
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _octet
-from ._compile import compile, requested
+from ._compile import compile, finished, plain_ranges, requested
 from ._data import Data, batches, wrong
 from ._journal import Journal
 
 # Of what a trial gives for some samples and what the float model gives, each a dict of arrays by the names of outputs, and of the samples' numbers.
 SearchMetric = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], Sequence[int]], float]
 Progress = Callable[[str, int, int], "bool | None"]
+
+_NAMES = ("keep_float", "precision")  # of a build, which any iterable may give
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +28,10 @@ class SearchResult:
 
     engine: _octet.Engine
     found: dict[str, Any]
+
+
+def _is_iterable(given: object) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, str)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +45,13 @@ class SearchCall:
     goal: tuple[float | None, float | None, float | None, int | None]
     effort: int
     build: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        # Read once, here: each machine that works for the search reads them, too.
+        plain: dict[str, Any] = {name: tuple(self.build[name]) for name in _NAMES if _is_iterable(self.build.get(name))}
+        if self.build.get("ranges"):
+            plain["ranges"] = plain_ranges(self.build["ranges"])
+        object.__setattr__(self, "build", {**self.build, **plain})
 
     def arguments(self) -> dict[str, Any]:
         """Those of compile(). Raises TypeError for others."""
@@ -57,8 +70,9 @@ class SearchCall:
         wanted.set_metric(self.metric, getattr(self.metric, "__name__", type(self.metric).__name__), self.metric_key)
         most_drop, least_value, most_ms, most_bytes = self.goal
         wanted.set_goal(most_drop, least_value, None if most_ms is None else 1000 * most_ms, most_bytes)
-        told = [asked["method"], asked["ranges"], asked["equalize"]]
-        wanted.set_work(self.effort, not asked["method"] and not asked["ranges"], json.dumps(told, default=list))
+        method = asked["method"]
+        told = [dict(method) if isinstance(method, Mapping) else method, asked["ranges"], bool(asked["equalize"])]
+        wanted.set_work(self.effort, not method and not asked["ranges"], json.dumps(told))
         wanted.set_journal(journal.recall, journal.record)
         wanted.set_progress(progress)
         return _octet.NativeSearch(self.model, options, wanted)
@@ -100,6 +114,10 @@ def search(  # noqa: PLR0913: what a search may be told
     Raises:
         Error: The model, an option or the data are wrong, or the search was stopped before anything met the goal.
         BaseException: Whatever the metric raises, unchanged.
+
+    Warns:
+        UserWarning: As `compile()`, of the engine that was found.
     """
     call = SearchCall(model, samples, metric, metric_key, (max_drop, min_value, max_ms, max_bytes), effort, build)
-    return SearchResult(*call.native(Journal(journal), progress).run())
+    engine, found = call.native(Journal(journal), progress).run()
+    return SearchResult(finished(engine, build.get("cache")), found)

@@ -477,6 +477,28 @@ class Searches(unittest.TestCase):
             self.assertEqual(octet.Engine.from_bytes(engine.to_bytes()).outputs[0].name, "logits")
             del driver, machines  # their callbacks know this frame
 
+    def least_work(self, **options):
+        return self.search(min_value=-1e9, effort=1, **options)
+
+    def test_options_of_every_kind_that_a_build_takes(self):
+        tensor, layer = compiled(calibration=self.seen).report["ranges"][0]["tensor"], "/4/c2/Conv"
+        expected = compiled(calibration=self.seen, ranges={tensor: 0.5}, keep_float=[layer]).to_bytes()
+        for given in (0.5, np.float32(0.5), np.array(0.5), np.array([-0.5, 0.5]), iter((-0.5, 0.5))):
+            found = self.least_work(ranges={tensor: given}, keep_float=iter([layer]), precision=iter(["int8"]), equalize=np.True_)
+            self.assertEqual(found.engine.to_bytes(), expected, given)
+
+    def test_the_cache_and_the_warnings_of_a_build(self):
+        cache = scratch() / "search.cache"
+        found = self.least_work(cache=cache, method="minmax")
+        self.assertEqual(compiled(cache=cache).to_bytes(), found.engine.to_bytes())
+        self.assertNotEqual(compiled(calibration=self.seen).to_bytes(), found.engine.to_bytes())
+        data = np.zeros_like(self.samples)
+        with self.assertWarns(UserWarning) as built:
+            octet.compile(MODEL, calibration=data, constant_data=True)
+        with self.assertWarns(UserWarning) as warned:
+            self.least_work(calibration=data, constant_data=True)
+        self.assertEqual((str(warned.warning), warned.filename), (str(built.warning), __file__))
+
     def test_what_is_wrong(self):
         def fails(got, truth, which):
             raise KeyError("of the user's own")
