@@ -8,6 +8,7 @@ import gc
 import http.client
 import json
 import math
+import os
 import threading
 import time
 import tracemalloc
@@ -78,6 +79,32 @@ class Calibrates(unittest.TestCase):
         watcher = _Watcher(ray.put(b"no model"), options, None)
         (error,) = watcher({"image": rays.images("train", 1)[0]})["error"].to_pylist()
         self.assertEqual(json.loads(error)[1], "invalid_model")
+
+
+class Searches(unittest.TestCase):
+    """What is wrong with one; ray_cluster_test.py has what it finds."""
+
+    def search(self, metric, **options):
+        return octet.ray.search(rays.MODEL, rays.images("test", 4)[0], metric, calibration=rays.images("train", 20)[0], min_value=0, effort=1, workers=1, **options)
+
+    def test_what_it_does_not_take(self):
+        for name, given in (("cache", "a.cache"), ("progress", print)):
+            with rays.Wrong(self, "invalid_argument", name):
+                self.search(min, **{name: given})
+
+    def test_a_metric_that_ends_its_process(self):
+        from octet.ray import _search
+
+        seen = scratch() / "ended"
+
+        def ends(got, truth, which):
+            with seen.open("a") as file:
+                file.write("x")
+            os._exit(1)
+
+        with unittest.mock.patch.object(_search, "_RETRIES", 1), self.assertRaises(ray.exceptions.WorkerCrashedError):
+            self.search(ends)
+        self.assertEqual(seen.read_text(), "xx")
 
 
 class Evaluates(unittest.TestCase):

@@ -12,6 +12,7 @@ import ray
 import ray.data
 
 from .. import _octet
+from .._compile import finished
 from .._data import Data, batches, wrong
 from .._error import Error
 from .._journal import Journal
@@ -21,6 +22,8 @@ from ._calibrate import observe
 from ._workers import Model, at_level, check_levels, own_model, raise_told, told
 
 _MODEL = ("equalize", "input_shapes", "weights_folder")  # what an observation depends on
+_RETRIES = 20  # of a task that is lost: a metric that ends its process would do so for ever
+_INSTEAD = {"cache": "keep an octet.Observation of the calibration", "progress": "Ray's dashboard shows the tasks"}
 _Step = tuple[Any, ...]
 _Entries = dict[str, float]
 
@@ -122,8 +125,9 @@ def search(  # noqa: PLR0913: what a search and the cluster may be told
     """What `octet.search()` finds, its trials measured by tasks of a cluster, several at a time.
 
     The result is the one that `octet.search()` has of the same journal on one machine. Trials that others may follow are measured before it is
-    known whether they do, so a journal holds more of them than one machine's. Tasks that are lost run again. Times of layers and runs are those
-    of the machine that measured them: for a goal of time, and where the fastest is looked for, tasks belong on machines like the target.
+    known whether they do, so a journal holds more of them than one machine's. A task that is lost runs again, at most 20 times. Times of layers
+    and runs are those of the machine that measured them: for a goal of time, and where the fastest is looked for, tasks belong on machines
+    like the target.
 
     Args:
         model: A file, which only the caller needs to see, or its bytes.
@@ -133,14 +137,20 @@ def search(  # noqa: PLR0913: what a search and the cluster may be told
         threads: Of each task, which asks for so many CPUs.
         cpu_isa: The level of all tasks, as of `observe()`.
         ray_options: More for the tasks' `ray.remote()`.
-        build: As of `octet.search()`.
+        build: As of `octet.search()`, without cache and progress.
 
     Raises:
         Error: The model, an option or the data are wrong, or the tasks' processors are of several kinds.
-        ray.exceptions.RayError: The cluster failed, or the metric raised.
+        ray.exceptions.RayError: The cluster failed, or the metric raised or ended its process.
+
+    Warns:
+        UserWarning: As `octet.compile()`, of the engine that was found.
     """
     if threads < 1 or (workers is not None and workers < 1):
         raise wrong(f"workers {workers}, threads {threads}: expected at least 1 of each")
+    for name, instead in _INSTEAD.items():
+        if build.get(name) is not None:
+            raise wrong(f"{name}: no option of a search on Ray; {instead}")
     content, build["weights_folder"] = own_model(model, build.get("weights_folder"))
     of_model = {name: build[name] for name in _MODEL if name in build}
     build["calibration"] = _seen(calibration, content, of_model, {"workers": workers, "threads": threads, "cpu_isa": cpu_isa})
@@ -150,7 +160,7 @@ def search(  # noqa: PLR0913: what a search and the cluster may be told
     call = SearchCall(content, held_out, metric, metric_key, (max_drop, min_value, max_ms, max_bytes), effort, {**build, "threads": threads})
     kept = Journal(journal)
     native = call.native(kept)
-    tasks = _Tasks(call, at_level({"num_cpus": threads, "max_retries": -1, **(ray_options or {})}, cpu_isa), workers)
+    tasks = _Tasks(call, at_level({"num_cpus": threads, "max_retries": _RETRIES, **(ray_options or {})}, cpu_isa), workers)
     levels: set[str] = set()
     try:
         while steps := native.lacking(tasks.room()):
@@ -162,4 +172,5 @@ def search(  # noqa: PLR0913: what a search and the cluster may be told
                 kept.record(key, value)
     finally:
         tasks.end()
-    return SearchResult(*native.run())
+    engine, found = native.run()
+    return SearchResult(finished(engine, None), found)
