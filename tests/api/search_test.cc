@@ -8,8 +8,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <string>
 
 #include "octet/npz.h"
+#include "octet/sensitivity.h"
 
 namespace {
 
@@ -140,6 +143,48 @@ TEST(SearchSteps, OptionsAreChecked) {
   options.goal.most_drop = 1;
   options.samples.clear();
   EXPECT_THROW(SearchSteps(source(), options), Error);
+}
+
+octet::SensitivityOptions part_of(int part, int parts) {
+  octet::SensitivityOptions options;
+  options.plan.int8 = true;
+  options.samples.push_back({images("test_images", 0, 1)});
+  options.times = false;
+  options.part = part;
+  options.parts = parts;
+  return options;
+}
+
+TEST(Sensitivity, APartReportsItsOwnLayers) {
+  const SourceModel model = source();
+  for (int part = 0; part < 20; ++part) {  // the last ones have no layer
+    octet::Progress last;
+    auto options = part_of(part, 20);
+    std::set<std::string> tried;
+    options.record = [&tried](const std::string& key, double) { tried.insert(key); };
+    options.monitor.report = [&last](const octet::Progress& now) {
+      if (now.stage == "layers") last = now;
+      return true;
+    };
+    octet::sensitivity(model, options);
+    EXPECT_EQ(last.done, last.total) << part;
+    EXPECT_EQ(static_cast<size_t>(last.total), tried.size()) << part;
+  }
+}
+
+TEST(Sensitivity, PartsAreChecked) {
+  const SourceModel model = source();
+  const auto said = [&](int part, int parts) -> std::string {
+    try {
+      octet::sensitivity(model, part_of(part, parts));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_THAT(said(9, 8), testing::HasSubstr("part 9 of the layers: expected one from 0 to 7"));
+  EXPECT_THAT(said(-1, 8), testing::HasSubstr("part -1 of the layers: expected one from 0 to 7"));
+  EXPECT_THAT(said(0, 0), testing::HasSubstr("0 parts of the layers: expected at least 1"));
 }
 
 }  // namespace

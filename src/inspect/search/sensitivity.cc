@@ -63,9 +63,12 @@ class Trials {
   Trials(const SourceModel& source, const SensitivityOptions& options) : options_(options) {
     if (options.samples.empty())
       fail(Error::Code::invalid_argument, "layers are tried on samples, and none is given");
+    if (options.parts < 1)
+      fail(Error::Code::invalid_argument, "{} parts of the layers: expected at least 1",
+           options.parts);
     if (options.part < 0 || options.part >= options.parts) {
-      fail(Error::Code::invalid_argument, "part {} of {} of the layers: expected one from 0 on",
-           options.part, options.parts);
+      fail(Error::Code::invalid_argument, "part {} of the layers: expected one from 0 to {}",
+           options.part, options.parts - 1);
     }
     plan_ = options.plan;
     plan_.int8 = true;
@@ -90,7 +93,7 @@ class Trials {
   Sensitivity run() {
     result_.samples = static_cast<s64>(samples_);
     for (const SensitiveUnit& unit : units_) result_.layers.push_back(described(unit));
-    total_ = static_cast<s64>(2 * units_.size()) / options_.parts + 1;
+    total_ = 2 * units_of_part() + 1;
     try_all(
         alone(model_, units_, nullptr),
         [&](const SensitiveUnit& unit) { return alone(model_, units_, &unit); }, "alone",
@@ -104,6 +107,12 @@ class Trials {
   }
 
  private:
+  // Those that try_all() goes through.
+  s64 units_of_part() const {
+    const s64 after = std::max<s64>(std::ssize(units_) - options_.part, 0);
+    return (after + options_.parts - 1) / options_.parts;
+  }
+
   // As many as the passes allow, and at least one.
   void choose_samples() {
     f64 share = 2;  // the float model and the INT8 one
