@@ -125,6 +125,7 @@ class SearchSteps {
 
   // At most so many measurements that search() lacks. The first is the one that it would do next; the others follow if those before them turn out
   // as guessed: trials do not keep what was asked, and a rank is worth its parts. None: search() would measure nothing.
+  // The monitor is told nothing; a stop that is requested throws Error(cancelled).
   std::vector<SearchStep> lacking(size_t most);
   // Measures what is not known yet and tells options.record. Its keys are those of search().
   void measure(const SearchStep& step);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "octet/npz.h"
@@ -134,6 +135,34 @@ TEST(SearchSteps, TheFirstIsWhatTheSearchDoesNext) {
   steps.measure(one[0]);
   steps.measure(steps.lacking(1)[0]);
   EXPECT_EQ(steps.lacking(1)[0].kind, Kind::rank);
+}
+
+TEST(SearchSteps, AStopEndsThem) {
+  Known known;
+  std::stop_source stop;
+  int64_t told = 0;
+  SearchOptions options = fastest(known);
+  options.monitor.stop = stop.get_token();
+  options.monitor.report = [&told](const octet::Progress&) { return ++told > 0; };
+  SearchSteps steps(source(), options);
+  // Up to the rank and beyond, where search() has a best so far.
+  for (bool ranked = false; !ranked;) {
+    const int64_t before = told;
+    const auto next = steps.lacking(1);
+    EXPECT_EQ(told, before);
+    ASSERT_FALSE(next.empty());
+    steps.measure(next[0]);
+    EXPECT_GT(told, before);
+    ranked = next[0].kind == Kind::rank;
+  }
+  ASSERT_FALSE(steps.lacking(1).empty());
+  stop.request_stop();
+  try {
+    steps.lacking(1);
+    ADD_FAILURE() << "a stop has not ended it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Error::Code::cancelled);
+  }
 }
 
 TEST(SearchSteps, OptionsAreChecked) {

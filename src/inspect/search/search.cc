@@ -48,7 +48,8 @@ class Search {
         return_to_int8();
       } while (!settle() && affordable());
     } catch (const Error& error) {
-      if (error.code() != Error::Code::cancelled || !any_measured()) throw;
+      // What only tells what it lacks has no best so far.
+      if (error.code() != Error::Code::cancelled || !any_measured() || runs_.only_tells()) throw;
       result_.stopped = true;
       choose_best_so_far();
     }

@@ -141,6 +141,10 @@ f64 TrialRuns::recalled(const SearchStep& step, const std::string& what,
 }
 
 void TrialRuns::report() const {
+  if (only_tells()) {
+    check_stop(options_.monitor);
+    return;
+  }
   // In tenths of a pass.
   report_progress(options_.monitor, "search", static_cast<s64>(10 * passes_),
                   static_cast<s64>(10 * search_passes(options_.effort)));
