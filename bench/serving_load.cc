@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -28,6 +29,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -36,6 +38,16 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void give_up(const std::string& why) { throw std::runtime_error(why); }
+
+volatile std::sig_atomic_t signalled = 0;
+
+// SIGINT and SIGTERM end the load as an error does, when what was asked is answered: a server keeps the memory of requests that it works on.
+void end_by_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { signalled = signal; };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
 
 struct Options {
   int port = 0;
@@ -204,20 +216,47 @@ Tensor tensor_of(const Json& described, const Options& options, const std::strin
   return tensor;
 }
 
-// Shared memory of this process, known to the server by its name until it is destroyed.
+// Shared memory of this process, which has no name any more once it is destroyed.
+class SharedMemory {
+ public:
+  SharedMemory(std::string key, size_t bytes) : key_(std::move(key)), bytes_(bytes) {
+    const int file = ::shm_open(key_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file < 0) give_up(fmt::format("shared memory {}: {}", key_, std::strerror(errno)));
+    void* at = MAP_FAILED;
+    if (::ftruncate(file, static_cast<off_t>(bytes)) == 0)
+      at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const int error = errno;
+    ::close(file);
+    if (at == MAP_FAILED) {
+      ::shm_unlink(key_.c_str());
+      give_up(fmt::format("shared memory of {} bytes: {}", bytes, std::strerror(error)));
+    }
+    data_ = static_cast<char*>(at);
+  }
+  ~SharedMemory() {
+    ::munmap(data_, bytes_);
+    ::shm_unlink(key_.c_str());
+  }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  const std::string& key() const { return key_; }
+  char* data() const { return data_; }
+
+ private:
+  std::string key_;
+  size_t bytes_;
+  char* data_ = nullptr;
+};
+
+// Shared memory that the server knows by its name until it is destroyed.
 class Region {
  public:
-  Region(int port, size_t bytes) : control_(port), bytes_(bytes) {
-    name_ = fmt::format("octet-load-{}", ::getpid());
-    key_ = "/" + name_;
-    const int file = ::shm_open(key_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0)
-      give_up(fmt::format("shared memory {}: {}", key_, std::strerror(errno)));
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    ::close(file);
-    if (at == MAP_FAILED) give_up(fmt::format("shared memory of {} bytes", bytes));
-    data_ = static_cast<char*>(at);
-    const Json body = {{"key", key_}, {"offset", 0}, {"byte_size", bytes}};
+  Region(int port, size_t bytes)
+      : control_(port),
+        name_(fmt::format("octet-load-{}", ::getpid())),
+        memory_("/" + name_, bytes) {
+    const Json body = {{"key", memory_.key()}, {"offset", 0}, {"byte_size", bytes}};
     ask(control_, request_text(path("register"), body.dump()));
   }
   ~Region() {
@@ -226,14 +265,12 @@ class Region {
     } catch (const std::exception& error) {
       fmt::print(stderr, "warning: {}\n", error.what());
     }
-    ::munmap(data_, bytes_);
-    ::shm_unlink(key_.c_str());
   }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
   const std::string& name() const { return name_; }
-  char* data() const { return data_; }
+  char* data() const { return memory_.data(); }
 
  private:
   std::string path(const char* what) const {
@@ -241,9 +278,8 @@ class Region {
   }
 
   Connection control_;
-  size_t bytes_;
-  std::string name_, key_;
-  char* data_ = nullptr;
+  std::string name_;
+  SharedMemory memory_;
 };
 
 std::vector<char> read_bytes(const std::string& path, size_t wanted, const char* whose) {
@@ -303,9 +339,10 @@ class Load {
     for (size_t i = 0; i < slots_.size(); ++i) idle_.push_back(i);
     const int poll = open_poll();
     give_work();
-    while (outstanding_ > 0 || (options_.rate > 0 && next_due_ < end_)) wait_and_take(poll, result);
+    while (outstanding_ > 0 || is_to_ask()) wait_and_take(poll, result);
     ::close(timer_);
     ::close(poll);
+    if (signalled != 0) give_up(fmt::format("ended by signal {}", static_cast<int>(signalled)));
     const std::chrono::duration<double> took = Clock::now() - start_;
     result.seconds = took.count();
     result.processor_seconds = processor_seconds() - spent;
@@ -377,8 +414,12 @@ class Load {
     return poll;
   }
 
+  // By the clock alone: a closed loop asks when it is answered.
+  bool is_to_ask() const { return signalled == 0 && options_.rate > 0 && next_due_ < end_; }
+
   // Requests that are due by now go to connections that are idle; the timer wakes for the next one.
   void give_work() {
+    if (signalled != 0) return;
     const Clock::time_point now = Clock::now();
     if (options_.rate > 0) {
       for (; next_due_ <= now && next_due_ < end_; next_due_ += until_next())
@@ -488,6 +529,7 @@ void print(const Options& options, Result& result) {
 
 int main(int argc, char** argv) {
   try {
+    end_by_signals();
     const Options options = options_of(argc, argv);
     Load load(options);
     if (options.warm_up > 0) load.run(options.warm_up);

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/serving_load against Triton's real server: it counts what the server counts, holds answers to their bytes, keeps to its rate, and leaves nothing."""
 
+import http.server
 import json
 import pathlib
+import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -13,6 +16,41 @@ import tritons
 from harness import BUILD, digits_engine, need, octet, scratch
 
 LOAD = BUILD / "bench/serving_load"
+
+
+def until(held):
+    """Looks until something holds, ten seconds at most: the server counts and forgets a request after its answer has left."""
+    for _ in range(200):
+        if held():
+            return
+        time.sleep(0.05)
+
+
+def shared_memory(process):
+    return pathlib.Path(f"/dev/shm/octet-load-{process.pid}")
+
+
+class Refuses(http.server.BaseHTTPRequestHandler):
+    """A server with one model and no room for shared memory."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        tensors = [{"name": "x", "datatype": "FP32", "shape": [-1, 4]}]
+        self.answer(200, json.dumps({"inputs": tensors, "outputs": tensors}).encode())
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(400, b"no room")
+
+    def log_message(self, *_):
+        pass
 
 
 class Load(unittest.TestCase):
@@ -41,25 +79,30 @@ class Load(unittest.TestCase):
         with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             out, errors = process.communicate()
         self.assertEqual(process.returncode, code, out + errors)
-        self.assertFalse(pathlib.Path(f"/dev/shm/octet-load-{process.pid}").exists())
-        self.assertEqual(self.server.json("/v2/systemsharedmemory/status")[1], [])
+        self.assertFalse(shared_memory(process).exists())
+        self.expect_nothing_registered()
         return json.loads(out) if out else errors
+
+    def counted(self, model, least=0):
+        """What the server counts, at the latest when it is so much."""
+        until(lambda: self.server.metric("nv_inference_count", model=model) >= least)
+        return self.server.metric("nv_inference_count", model=model)
+
+    def expect_nothing_registered(self):
+        status = "/v2/systemsharedmemory/status"
+        until(lambda: self.server.json(status) == (200, []))
+        self.assertEqual(self.server.json(status), (200, []))
 
     def files(self, expected="want"):
         return "--inputs", scratch() / "row", "--expect", scratch() / expected
 
     def test_it_counts_what_the_server_counts(self):
-        before, sent = self.server.metric("nv_inference_count", model="counted"), 0
+        before, sent = self.counted("counted"), 0
         for connections in 1, 12:
             found = self.load("--connections", connections, *self.files(), model="counted")
             sent += found["requests"]
             self.assertEqual((found["loop"], found["failures"], found["wrong"]), ("closed", 0, 0))
-            # The server counts a request after its answer has left.
-            for _ in range(200):
-                if (counted := self.server.metric("nv_inference_count", model="counted") - before) >= sent:
-                    break
-                time.sleep(0.05)
-            self.assertEqual(counted, sent)
+            self.assertEqual(self.counted("counted", before + sent), before + sent)
             self.assertGreaterEqual(found["requests"], connections)
             self.assertTrue(0 < found["p50_ms"] <= found["p99_ms"] <= found["max_ms"], found)
             self.assertGreater(found["processor_seconds"], 0)
@@ -82,6 +125,27 @@ class Load(unittest.TestCase):
         found = self.load("--connections", 1, "--rows", 9, code=1)
         self.assertEqual(found["failures"], found["requests"])
         self.assertIn("batch", found["first_failure"])
+
+    def test_a_signal_ends_it(self):
+        command = [LOAD, self.server.http, "digits", "--connections", 2, "--warm-up", 0, "--seconds", 600]
+        for number, rate in ((signal.SIGINT, 0), (signal.SIGTERM, 5)):
+            flags = ("--rate", rate) if rate else ()
+            with subprocess.Popen(list(map(str, [*command, *flags])), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                self.counted("digits", self.counted("digits") + 3)
+                process.send_signal(number)
+                out, errors = process.communicate()
+            self.assertEqual((process.returncode, out, errors), (2, "", f"error: ended by signal {number:d}\n"))
+            self.assertFalse(shared_memory(process).exists())
+            self.expect_nothing_registered()
+
+    def test_a_server_that_refuses_its_memory(self):
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            with subprocess.Popen([LOAD, str(server.server_port), "any"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                out, errors = process.communicate()
+            server.shutdown()
+        self.assertEqual((process.returncode, out, errors), (2, "", "error: the server answers 400: no room\n"))
+        self.assertFalse(shared_memory(process).exists())
 
 
 if __name__ == "__main__":
