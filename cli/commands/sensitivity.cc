@@ -26,6 +26,7 @@
 #include "octet/source_model.h"
 
 namespace octet::cli {
+namespace sensitivity_cli {
 namespace {
 
 constexpr const char* kSensitivityFooter =
@@ -273,8 +274,10 @@ void add_flags(CLI::App& app, SensitivityFlags& options) {
 }
 
 }  // namespace
+}  // namespace sensitivity_cli
 
 Command add_sensitivity(CLI::App& parent) {
+  using namespace sensitivity_cli;
   return make_command(parent,
                       {"sensitivity", "Rank layers by what their quantization does to the outputs",
                        kSensitivityFooter},
