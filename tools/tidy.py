@@ -20,11 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CHECKED = re.compile(r"^(?:src|cli|tensorrt/trtexec)/.*(?<!_test)(?<!_avx2)(?<!_avxvnni)(?<!_vnni)(?<!_amx)\.cc$")
 
 FINDING = re.compile(r"^(/\S+?):(\d+):\d+: (?:error|warning): (.*\[[\w.,-]+\])$", re.M)
-# (file, check): why.
+# (file or folder, check): why.
 REVIEWED = {
     ("include/octet/tensor_view.h", "google-explicit-constructor"): "bytes that may be written are bytes that may be read",
     ("include/octet/plugin.h", "readability-identifier-naming"): "names of the interface in C",
     ("include/octet/octet.h", "readability-identifier-naming"): "names of the interface in C",
+    ("cli/commands/", "google-build-using-namespace"): "each command's own namespace, in the function that adds it",
     ("src/capi/handles.h", "readability-identifier-naming"): "names of the interface in C",
     ("src/arch/isa.h", "readability-identifier-naming"): "levels read as the enumerators of features do",
     ("src/backends/cpu/kernels/codes/pool/pool_args.h", "google-build-namespaces"): "compiled for each level, none of which may stand for another",
