@@ -4,15 +4,9 @@
 // and their latency counts from then. Prints one JSON object, with the processor time that the load itself took.
 //   serving_load PORT MODEL --connections N [--rate R [--poisson]] [--seconds S] [--warm-up S] [--shape 3x224x224] [--rows N] [--inputs FILE] [--expect FILE]
 // The files hold the bytes of all inputs (else numbers by chance, and zeros for integers), and those of the first output that each answer must have.
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -32,12 +26,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/serving_connection.h"
+#include "bench/serving_memory.h"
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void give_up(const std::string& why) { throw std::runtime_error(why); }
 
 volatile std::sig_atomic_t signalled = 0;
 
@@ -106,83 +101,6 @@ Options options_of(int argc, char** argv) {
   return options;
 }
 
-// A connection that keeps what the server says until an answer is whole.
-class Connection {
- public:
-  explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (socket_ < 0 ||
-        ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-      give_up(fmt::format("port {}: {}", port, std::strerror(errno)));
-    const int on = 1;
-    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  ~Connection() { ::close(socket_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  int socket() const { return socket_; }
-  int status() const { return status_; }
-  const std::string& body() const { return body_; }
-
-  void send(const std::string& text) const {
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t sent = ::send(socket_, text.data() + done, text.size() - done, MSG_NOSIGNAL);
-      if (sent < 0 && errno == EINTR) continue;
-      if (sent <= 0) give_up(fmt::format("the server is gone: {}", std::strerror(errno)));
-      done += static_cast<size_t>(sent);
-    }
-  }
-
-  // Takes what is there, or waits for it. True where an answer is whole.
-  bool receive() {
-    char bytes[16 << 10];
-    const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
-    if (got < 0 && errno == EINTR) return false;
-    if (got <= 0) give_up("the server has closed a connection");
-    held_.append(bytes, static_cast<size_t>(got));
-    const size_t head = held_.find("\r\n\r\n");
-    if (head == held_.npos) return false;
-    const size_t begin = head + 4, length = content_length(head);
-    if (held_.size() < begin + length) return false;
-    status_ = std::atoi(held_.c_str() + held_.find(' '));
-    body_ = held_.substr(begin, length);
-    held_.erase(0, begin + length);
-    return true;
-  }
-
- private:
-  size_t content_length(size_t head) const {
-    std::string lower = held_.substr(0, head);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const size_t at = lower.find("content-length:");
-    return at == lower.npos ? 0 : std::strtoul(lower.c_str() + at + 15, nullptr, 10);
-  }
-
-  int socket_;
-  int status_ = 0;
-  std::string held_, body_;
-};
-
-std::string request_text(const std::string& path, const std::string& body) {
-  return fmt::format(
-      "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-      "{}\r\n\r\n{}",
-      path, body.size(), body);
-}
-
-std::string ask(Connection& connection, const std::string& text) {
-  connection.send(text);
-  while (!connection.receive()) {
-  }
-  if (connection.status() != 200)
-    give_up(fmt::format("the server answers {}: {}", connection.status(), connection.body()));
-  return connection.body();
-}
-
 // A tensor of the model with the sizes that requests have.
 struct Tensor {
   std::string name, type;
@@ -215,72 +133,6 @@ Tensor tensor_of(const Json& described, const Options& options, const std::strin
   for (const int64_t size : tensor.sizes) tensor.bytes *= static_cast<size_t>(size);
   return tensor;
 }
-
-// Shared memory of this process, which has no name any more once it is destroyed.
-class SharedMemory {
- public:
-  SharedMemory(std::string key, size_t bytes) : key_(std::move(key)), bytes_(bytes) {
-    const int file = ::shm_open(key_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file < 0) give_up(fmt::format("shared memory {}: {}", key_, std::strerror(errno)));
-    void* at = MAP_FAILED;
-    if (::ftruncate(file, static_cast<off_t>(bytes)) == 0)
-      at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    const int error = errno;
-    ::close(file);
-    if (at == MAP_FAILED) {
-      ::shm_unlink(key_.c_str());
-      give_up(fmt::format("shared memory of {} bytes: {}", bytes, std::strerror(error)));
-    }
-    data_ = static_cast<char*>(at);
-  }
-  ~SharedMemory() {
-    ::munmap(data_, bytes_);
-    ::shm_unlink(key_.c_str());
-  }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
-  const std::string& key() const { return key_; }
-  char* data() const { return data_; }
-
- private:
-  std::string key_;
-  size_t bytes_;
-  char* data_ = nullptr;
-};
-
-// Shared memory that the server knows by its name until it is destroyed.
-class Region {
- public:
-  Region(int port, size_t bytes)
-      : control_(port),
-        name_(fmt::format("octet-load-{}", ::getpid())),
-        memory_("/" + name_, bytes) {
-    const Json body = {{"key", memory_.key()}, {"offset", 0}, {"byte_size", bytes}};
-    ask(control_, request_text(path("register"), body.dump()));
-  }
-  ~Region() {
-    try {
-      ask(control_, request_text(path("unregister"), "{}"));
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "warning: {}\n", error.what());
-    }
-  }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-
-  const std::string& name() const { return name_; }
-  char* data() const { return memory_.data(); }
-
- private:
-  std::string path(const char* what) const {
-    return fmt::format("/v2/systemsharedmemory/region/{}/{}", name_, what);
-  }
-
-  Connection control_;
-  std::string name_;
-  SharedMemory memory_;
-};
 
 std::vector<char> read_bytes(const std::string& path, size_t wanted, const char* whose) {
   std::ifstream file(path, std::ios::binary);

@@ -2,13 +2,13 @@
 #include "core/mapped_file.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstring>
 #include <fstream>
 #include <string>
 
 #include "core/error_testing.h"
+#include "core/folder_testing.h"
 
 namespace octet {
 namespace {
@@ -17,21 +17,12 @@ namespace fs = std::filesystem;
 
 using test::expect_error;
 
-class MappedFiles : public testing::Test {
+class MappedFiles : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_mapped_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path put(const std::string& text) const {
     std::ofstream(folder_ / "file", std::ios::binary) << text;
     return folder_ / "file";
   }
-
-  fs::path folder_;
 };
 
 TEST_F(MappedFiles, HoldTheFileAndZerosBehindIt) {

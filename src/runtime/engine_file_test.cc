@@ -2,7 +2,6 @@
 #include "runtime/engine_file.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <fstream>
 
 #include "core/check.h"
+#include "core/folder_testing.h"
 #include "graph/text.h"
 #include "ops/registry.h"
 #include "runtime/kept_graph.h"
@@ -104,16 +104,8 @@ TEST(EngineFile, AnAttachmentComesBack) {
   EXPECT_FALSE(read_attachment(write_engine(small_model())));
 }
 
-class MappedEngine : public testing::Test {
+class MappedEngine : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "octet_mapped_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = folder_ / "small.octet";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // Of `elements` more weights, and with a graph that is read when it is asked for.
   static Model model_of(s64 elements) {
     Model model = small_model();
@@ -130,7 +122,7 @@ class MappedEngine : public testing::Test {
     for (u64 i = 0; i < fs::file_size(path_); ++i) file.put(static_cast<char>(byte));
   }
 
-  fs::path folder_, path_;
+  const fs::path path_ = folder_ / "small.octet";
 };
 
 TEST_F(MappedEngine, IsTheOneThatIsRead) {
@@ -256,15 +248,13 @@ TEST(EngineFile, NewerFormatSaysSo) {
 }
 
 TEST(EngineFile, SavesUnderATemporaryNameAndRenames) {
-  const fs::path folder = fs::temp_directory_path() / "octet_engine_file_test";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const test::TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   save_engine(small_model(), folder / "a.octet");
   save_engine(small_model(), folder / "a.octet");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   EXPECT_EQ(load_engine(folder / "a.octet").source, "small.onnx");
   EXPECT_THROW(save_engine(small_model(), folder / "no" / "such" / "a.octet"), Error);
-  fs::remove_all(folder);
 }
 
 TEST(EngineFile, MissingFileNamesThePath) {

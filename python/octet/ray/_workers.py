@@ -45,8 +45,8 @@ def check_levels(levels: set[str], asked: str | None) -> None:
     if asked is not None:
         raise wrong(f"cpu_isa {asked!r}: the workers computed on {', '.join(sorted(levels))}; choose a level that all of their processors have")
     raise wrong(
-        f"the workers' processors are of several kinds ({', '.join(sorted(levels))}), whose f32 sums differ in the last bits: what they have seen "
-        "would depend on who saw what. Name the level that all of them have as cpu_isa"
+        f"the workers' processors are of several kinds ({', '.join(sorted(levels))}), whose f32 sums may differ in the last bits: what they have seen "
+        "might depend on who saw what. Name the level that all of them have as cpu_isa"
     )
 
 
