@@ -21,7 +21,6 @@
 #include "octet/engine.h"
 #include "octet/error_stats.h"
 #include "octet/inspect.h"
-#include "octet/mapped_engine.h"
 #include "octet/saved_outputs.h"
 
 namespace octet::cli {
@@ -204,17 +203,13 @@ RunInputs inputs_of(const Options& options, const Engine& engine) {
   return inputs;
 }
 
-Engine opened_by(const Options& options) {
-  if (options.mmap && begins_as_engine(options.engine)) return map_engine(options.engine);
-  return open_engine({options.engine, options.threads, options.model_flags});
-}
-
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   if (options.layers && !options.output->given())
     fail(Error::Code::invalid_argument, "--layers writes what layers give; name the file with -o");
-  const Engine opened = opened_by(options);
+  const Engine opened =
+      open_engine({options.engine, options.threads, options.model_flags, {}, options.mmap});
   const Engine engine = options.layers ? with_inner_values(opened) : opened;
   const auto tuning = read_tuning(options.tuning);
   NanWatch watch(opened, {options.threads, options.device});

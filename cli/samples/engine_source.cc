@@ -5,8 +5,10 @@
 
 #include "cli/output/messages.h"
 #include "cli/output/standard_files.h"
+#include "cli/output/terminal.h"
 #include "octet/compile.h"
 #include "octet/input.h"
+#include "octet/mapped_engine.h"
 
 namespace octet::cli {
 
@@ -27,7 +29,9 @@ void add_weights_root_flag(CLI::App& app, std::filesystem::path& folder) {
 
 Engine open_engine(const EngineSource& source) {
   const bool model = source.path.extension() == ".onnx" || is_standard_input(source.path);
-  if (!model || begins_as_engine(source.path)) return Engine::load(source.path);
+  if (!model || begins_as_engine(source.path))
+    return source.mmap ? map_engine(source.path) : Engine::load(source.path);
+  if (source.mmap) print_warning("--mmap has no effect: a model is compiled in memory");
   CompileOptions options;
   options.threads = source.threads;
   options.weights_root = source.model.weights_root;

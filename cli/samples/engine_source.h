@@ -23,13 +23,14 @@ struct EngineSource {
   int threads = 1;
   ModelFlags model = {};
   std::map<std::string, Shape> shapes = {};  // of a model's inputs that it leaves open
+  bool mmap = false;                         // an engine's large weights stay in its file
 };
 
 // Whatever its name is: plans of trtexec and standard input too.
 bool begins_as_engine(const std::filesystem::path& path);
 
 // What begins as an engine file is loaded; a name that ends in .onnx, or standard input that begins as no engine, is compiled; the
-// rest is an error.
+// rest is an error. Warns where a model, of which there is no file to map, is asked to be mapped.
 Engine open_engine(const EngineSource& source);
 
 }  // namespace octet::cli

@@ -21,6 +21,7 @@ class File {
 
   const std::string& name() const { return name_; }
   u64 size() const { return size_; }
+  const Descriptor& descriptor() const { return fd_; }
   // Fills `dst` completely or throws Error(io). Safe from several threads.
   void read_at(u64 offset, std::span<u8> dst) const;
 

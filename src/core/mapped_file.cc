@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 #include <cstring>
 
 #include "core/check.h"
-#include "core/descriptor.h"
 #include "core/file.h"
 
 namespace octet {
@@ -32,18 +30,17 @@ std::shared_ptr<const std::byte> zeros(const std::filesystem::path& path, size_t
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) : size(File(path).size()) {
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const File file(path);
+  size = file.size();
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   bytes = zeros(path, (size / page + 2) * page);
-  const Descriptor file = open_file(path, O_RDONLY);
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) fail_mapping(path);
   constexpr int kFlags = MAP_PRIVATE | MAP_FIXED | MAP_POPULATE;
   auto* const room = const_cast<std::byte*>(bytes.get());  // NOLINT: mapped anew, and never written
-  if (size > 0 && ::mmap(room, size, PROT_READ, kFlags, file.get(), 0) == MAP_FAILED)
+  if (size > 0 && ::mmap(room, size, PROT_READ, kFlags, file.descriptor().get(), 0) == MAP_FAILED)
     fail_mapping(path);
-  if (!S_ISREG(facts.st_mode) || ::fstat(file.get(), &facts) != 0 ||
-      static_cast<u64>(facts.st_size) != size)
+  struct stat facts {};
+  if (::fstat(file.descriptor().get(), &facts) != 0 || static_cast<u64>(facts.st_size) != size)
     fail(Error::Code::io, "'{}' changed while it was opened", path.string());
 }
 

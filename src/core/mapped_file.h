@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as they lie in the system's cache: no copy, and what is not looked at is not read.
+// Files as they lie in the system's cache, which reads them ahead: no copy.
 #pragma once
 
 #include <cstddef>

@@ -225,18 +225,11 @@ class GrowingWriter {
       settled = settled && at_.dependence(node.inputs[i]) == Dependence::fixed;
     if (settled) return to_.copy(node);
     const std::vector<Cut> cuts = cuts_of(at_, node);
-    Node sliced = node;
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-      sliced.inputs[i] =
-          i == 0 ? to_.operand(node.inputs[0]) : to_.size_operand(node, node.inputs[i]);
     std::vector<Cut> moving;
     for (const Cut& cut : cuts) {
       if (cut.least != cut.most) moving.push_back(cut);
     }
-    if (moving.empty()) {
-      to_.write(std::move(sliced));
-      return;
-    }
+    if (moving.empty()) return to_.copy_sized(node);
     if (moving.size() != cuts.size())
       refuse_growing(node, "cuts rows that move and others at once");
     write_picks(node, moving);
@@ -251,7 +244,7 @@ class GrowingWriter {
       std::iota(numbers.begin(), numbers.end(), cut.most - at_.most());
       const TensorType list{Dtype::s64, Shape{count}};
       const ValueId indices = to_.add(
-          find_op("Add"), {to_.constant(integer_tensor(numbers, list.shape)), to_.length()}, list);
+          find_op("Add"), {to_.constant(Tensor::of<s64>(list.shape, numbers)), to_.length()}, list);
       type.shape[cut.axis] = count;
       Attrs attrs;
       set_attribute<&AxisAttributes::axis>(attrs, cut.axis);

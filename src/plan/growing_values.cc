@@ -21,10 +21,6 @@ constexpr std::string_view kLength = "octet.length";
 
 }  // namespace
 
-Tensor integer_tensor(const std::vector<s64>& values, const Shape& shape) {
-  return Tensor::of<s64>(shape, values);
-}
-
 GrowingValues::GrowingValues(const Graph& from, const GrowingLengths& lengths, s64 added)
     : at_(lengths), added_(added), to_(from) {
   to_.nodes.clear();
@@ -80,8 +76,8 @@ ValueId GrowingValues::affine(ValueId id) {
   const bool plain = std::ranges::all_of(slopes, [](s64 slope) { return slope == 1; });
   const ValueId grown =
       plain ? length_
-            : add(find_op("Mul"), {constant(integer_tensor(slopes, type.shape)), length_}, type);
-  ValueId result = add(find_op("Add"), {constant(integer_tensor(bases, type.shape)), grown}, type);
+            : add(find_op("Mul"), {constant(Tensor::of<s64>(type.shape, slopes)), length_}, type);
+  ValueId result = add(find_op("Add"), {constant(Tensor::of<s64>(type.shape, bases)), grown}, type);
   if (at_.type(id).dtype == Dtype::s32) {
     Attrs attrs;
     set_attribute<&CastAttributes::to>(attrs, Dtype::s32);
@@ -102,7 +98,7 @@ ValueId GrowingValues::in_use(s64 rows, int behind) {
   for (int i = 0; i < behind; ++i) shape.push_back(1);
   std::vector<s64> numbers(static_cast<size_t>(rows));
   std::iota(numbers.begin(), numbers.end(), s64{0});
-  const ValueId result = add(find_op("Less"), {constant(integer_tensor(numbers, shape)), limit_},
+  const ValueId result = add(find_op("Less"), {constant(Tensor::of<s64>(shape, numbers)), limit_},
                              {Dtype::boolean, shape});
   in_use_[{rows, behind}] = result;
   return result;

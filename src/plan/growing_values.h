@@ -11,8 +11,6 @@
 
 namespace octet {
 
-Tensor integer_tensor(const std::vector<s64>& values, const Shape& shape);
-
 class GrowingValues {
  public:
   // `added`: rows of a run.

@@ -153,6 +153,19 @@ TEST_F(MappedEngine, KeepsAllButLargeWeights) {
   EXPECT_EQ(write_engine(mapped), write_engine(before));
 }
 
+TEST_F(MappedEngine, LeavesLargeWeightsInTheFile) {
+  save_engine(model_of(1 << 16), path_);
+  const Model before = load_engine(path_), mapped = load_mapped_engine(path_);
+  overwrite(std::byte{0xff});
+  std::vector<std::string> in_file;
+  for (ValueId id = 0; id < mapped.graph.value_count(); ++id) {
+    const Tensor &now = mapped.graph.value(id).constant, &then = before.graph.value(id).constant;
+    if (now && std::memcmp(now.data(), then.data(), now.bytes()) != 0)
+      in_file.push_back(mapped.graph.value(id).name);
+  }
+  EXPECT_EQ(in_file, std::vector<std::string>{"more"});
+}
+
 TEST_F(MappedEngine, RefusesWhatReadingRefuses) {
   const auto error_of_file = [this](Model (*open)(const fs::path&)) -> std::string {
     try {

@@ -110,6 +110,7 @@ class Json(unittest.TestCase):
             octet("run", digits_engine(), image, "-o", mapped, "--mmap", *more)
             self.assertEqual(mapped.read_bytes(), read.read_bytes())
         self.assertIn("not a regular file", octet("run", scratch(), image, "--mmap", code=2).err)
+        self.assertIn("--mmap has no effect", octet("run", DIGITS / "digits.onnx", "--random", "1", "--mmap").err)
 
     def test_summary_of_build(self):
         engine = scratch() / "summary.octet"

@@ -124,17 +124,12 @@ class Measurement {
 };
 
 // Those of the plan, made to keep other kernels, that have no choice.
-void add_unmeasured(const Plan& plan, const SelectionOptions& options,
-                    std::vector<LayerInfo>& layers) {
+void add_unmeasured(const Plan& plan, std::vector<LayerInfo>& layers) {
   for (const PlanStep& step : plan.steps) {
-    if (step.kernels.size() < 2) continue;
+    if (step.kernels.size() < 2 || step.choice.by == KernelChoice::By::tuning) continue;
     LayerInfo layer = layer_of(plan, step);
-    const DeviceInfo device = device_info(layer.device);
-    const TuningKey key{device.chip, device.level, options.threads, layer.signature};
-    const bool known = options.tuning != nullptr && options.tuning->find(key) != nullptr &&
-                       step.choice.missing.empty();
     // No file keeps a longer name.
-    if (!known && !layer.signature.empty() && layer.signature.size() <= kMaxTunedName)
+    if (!layer.signature.empty() && layer.signature.size() <= kMaxTunedName)
       layers.push_back(std::move(layer));
   }
 }
@@ -176,13 +171,13 @@ std::vector<LayerInfo> unmeasured_layers(const Engine& engine, std::span<const S
   const Graph& graph = Inside::model(engine).graph;
   std::vector<LayerInfo> layers;
   try {
-    add_unmeasured(make_plan(graph, shapes, target), options, layers);
+    add_unmeasured(make_plan(graph, shapes, target), layers);
   } catch (const NeedsData&) {
     const Stage stage = make_stage(graph, first_start(graph, shapes));
     std::vector<Shape> planned;
     for (ValueId id : stage.planned.inputs) planned.push_back(stage.planned.value(id).type.shape);
     if (!stage.planned.outputs.empty())
-      add_unmeasured(make_plan(stage.planned, planned, target), options, layers);
+      add_unmeasured(make_plan(stage.planned, planned, target), layers);
   }
   return layers;
 }
