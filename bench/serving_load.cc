@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/serving_connection.h"
-#include "bench/serving_memory.h"
+#include "serving_connection.h"
+#include "serving_memory.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/serving_connection.h"
+#include "serving_connection.h"
 
 // Shared memory of this process, which has no name any more once it is destroyed.
 class SharedMemory {
