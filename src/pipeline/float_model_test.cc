@@ -2,6 +2,9 @@
 // One import, one calibration, many variants: each is what a build of its own would be.
 #include "pipeline/float_model.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -26,14 +29,21 @@ Tensor random_tensor(const Shape& shape, u32 seed) {
   return tensor;
 }
 
-// Two convolutions, the second of which reads what a ReLU gives.
+std::string ones(const Shape& shape) {
+  const std::vector<int> values(static_cast<size_t>(shape.elements()), 1);
+  return fmt::format("{{{}}}", fmt::join(values, ", "));
+}
+
+// Two convolutions, the second of which reads what a ReLU gives. Their windows are wide enough to be rounded together.
 Graph two_convolutions() {
   Graph graph = parse_graph(R"(graph "two"(%x: f32[1,3,6,6]) {
-    const %w1: f32[4,3,1,1] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
-    const %w2: f32[2,4,1,1] = {1, 1, 1, 1, 1, 1, 1, 1}
-    %a: f32[1,4,6,6] = Conv(%x, %w1) name "first" from ["/first"]
-    %b: f32[1,4,6,6] = Relu(%a) name "relu" from ["/relu"]
-    %y: f32[1,2,6,6] = Conv(%b, %w2) name "second" from ["/second"]
+    const %w1: f32[4,3,3,3] = )" +
+                                ones({4, 3, 3, 3}) + R"(
+    const %w2: f32[2,4,3,3] = )" +
+                                ones({2, 4, 3, 3}) + R"(
+    %a: f32[1,4,4,4] = Conv(%x, %w1) name "first" from ["/first"]
+    %b: f32[1,4,4,4] = Relu(%a) name "relu" from ["/relu"]
+    %y: f32[1,2,2,2] = Conv(%b, %w2) name "second" from ["/second"]
     return %y
   })",
                             find_op);

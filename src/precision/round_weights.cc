@@ -115,12 +115,11 @@ Tensor rounded_weights(const Graph& graph, const Node& conv, WeightCodes& weight
   const auto dilations =
       attribute_of<&ConvAttributes::dilations>(conv).value_or(std::vector<s64>{1, 1});
   const std::vector<s64> read = {shape[0], shape[2], shape[3], dilations[0], dilations[1]};
-  return weight_codes.rounded(weights, read, [&] {
-    const Channels channels{shape[0], weights.elements() / shape[0]};
-    const QuantizedWeights nearest =
-        quantize_weights(weights, {}, channels, ProductInput{}, &weight_codes);
-    return nearest.reject.empty() ? rounded_windows(weights, nearest.scales, dilations) : weights;
-  });
+  const Channels channels{shape[0], weights.elements() / shape[0]};
+  const WeightScales found = weight_scales(weights, {}, channels, ProductInput{}, weight_codes);
+  if (!found.reject.empty()) return weights;
+  return weight_codes.rounded(weights, read,
+                              [&] { return rounded_windows(weights, found.scales, dilations); });
 }
 
 void round_weights(Graph& graph, WeightCodes& weight_codes) {

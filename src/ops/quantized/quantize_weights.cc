@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/weight_codes.h"
@@ -35,25 +36,32 @@ f32 channel_scale(f32 largest, f32 bias, f32 scale_x) {
 
 }  // namespace
 
+WeightScales weight_scales(const Tensor& weights, std::span<const f32> bias,
+                           const Channels& channels, const ProductInput& input,
+                           WeightCodes& cache) {
+  const auto largest = cache.magnitudes(weights, channels);
+  if (!largest || !all_finite(bias))
+    return {{}, "the weights or the bias hold an infinity or a NaN"};
+  std::vector<f32> scales;
+  for (size_t c = 0; c < largest->size(); ++c) {
+    scales.push_back(
+        channel_scale((*largest)[c], bias.empty() ? 0.0f : bias[c], input.scale_of(c)));
+  }
+  if (!all_finite(scales))
+    return {std::move(scales), "the bias is too large for the scale of the input"};
+  return {std::move(scales), {}};
+}
+
 QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
                                   const Channels& channels, const ProductInput& input,
                                   WeightCodes* cache) {
   QuantizedWeights result;
   WeightCodes once;
   WeightCodes& known = cache != nullptr ? *cache : once;
-  const auto largest = known.magnitudes(weights, channels);
-  if (!largest || !all_finite(bias)) {
-    result.reject = "the weights or the bias hold an infinity or a NaN";
-    return result;
-  }
-  for (size_t c = 0; c < largest->size(); ++c) {
-    result.scales.push_back(
-        channel_scale((*largest)[c], bias.empty() ? 0.0f : bias[c], input.scale_of(c)));
-  }
-  if (!all_finite(result.scales)) {
-    result.reject = "the bias is too large for the scale of the input";
-    return result;
-  }
+  WeightScales found = weight_scales(weights, bias, channels, input, known);
+  result.scales = std::move(found.scales);
+  result.reject = std::move(found.reject);
+  if (!result.reject.empty()) return result;
   result.codes = known.codes(weights, channels, result.scales);
   if (!bias.empty()) {
     const std::vector<f64> wide(bias.begin(), bias.end());

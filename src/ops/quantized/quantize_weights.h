@@ -54,8 +54,15 @@ struct ProductInput {
   }
 };
 
-// scale[c] = max|w| / 127, raised where the bias would pass 2^30; codes in -127..127, ties to even. `bias` may be empty. What
-// `cache` knows of the weights is not computed again.
+struct WeightScales {
+  std::vector<f32> scales;  // one for each channel
+  std::string reject;       // not empty: why there are none
+};
+
+// scale[c] = max|w| / 127, raised where the bias would pass 2^30. `bias` may be empty.
+WeightScales weight_scales(const Tensor& weights, std::span<const f32> bias,
+                           const Channels& channels, const ProductInput& input, WeightCodes& cache);
+// These, codes in -127..127, ties to even, and the codes of the bias. What `cache` knows of the weights is not computed again.
 QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
                                   const Channels& channels, const ProductInput& input,
                                   WeightCodes* cache = nullptr);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <tuple>
 
 #include "core/rounding.h"
 #include "graph/op_def.h"
@@ -43,8 +45,19 @@ Tensor quantized_codes(const Tensor& weights, const Channels& channels,
 
 }  // namespace
 
+// Weights that differ do so in their first bytes, as a rule; those of the same storage are not looked at.
+bool WeightCodes::Key::operator<(const Key& other) const {
+  const auto kind = [](const Key& key) {
+    return std::tuple<Dtype, s64, const std::vector<s64>&>(key.weights.dtype(),
+                                                           key.weights.elements(), key.read);
+  };
+  if (kind(*this) < kind(other)) return true;
+  if (kind(other) < kind(*this) || weights.data() == other.weights.data()) return false;
+  return std::memcmp(weights.data(), other.weights.data(), weights.bytes()) < 0;
+}
+
 WeightCodes::Key WeightCodes::key_of(const Tensor& weights, const Channels& channels) {
-  return {weights.data(), weights.dtype(), weights.elements(), channels.count, channels.inner};
+  return {weights, {channels.count, channels.inner}};
 }
 
 std::optional<std::vector<f32>> WeightCodes::magnitudes(const Tensor& weights,
@@ -57,7 +70,7 @@ std::optional<std::vector<f32>> WeightCodes::magnitudes(const Tensor& weights,
   }
   auto largest = max_magnitudes(FloatInput(view(weights)).values(), channels);
   const std::lock_guard lock(mutex_);
-  return entries_.try_emplace(key, Entry{weights, std::move(largest), {}}).first->second.magnitudes;
+  return entries_.try_emplace(key, Entry{std::move(largest), {}}).first->second.magnitudes;
 }
 
 Tensor WeightCodes::codes(const Tensor& weights, const Channels& channels,
@@ -80,15 +93,15 @@ Tensor WeightCodes::codes(const Tensor& weights, const Channels& channels,
 
 Tensor WeightCodes::rounded(const Tensor& weights, const std::vector<s64>& read,
                             const std::function<Tensor()>& make) {
-  const auto key = std::pair(key_of(weights, Channels{}), read);
+  const Key key{weights, read};
   {
     const std::lock_guard lock(mutex_);
     const auto at = rounded_.find(key);
-    if (at != rounded_.end()) return at->second.result.reshaped(weights.shape());
+    if (at != rounded_.end()) return at->second.reshaped(weights.shape());
   }
   const Tensor made = make();
   const std::lock_guard lock(mutex_);
-  return rounded_.try_emplace(key, Rounded{weights, made}).first->second.result;
+  return rounded_.try_emplace(key, made).first->second.reshaped(weights.shape());
 }
 
 s64 WeightCodes::quantized() const {

@@ -7,8 +7,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "octet/tensor.h"
@@ -16,7 +14,8 @@
 
 namespace octet {
 
-// Members are safe from several threads. Weights are known by their storage, which lives as long as the cache does.
+// Members are safe from several threads. Weights are known by what they hold: passes ahead (equalization, level channels) make the same ones
+// anew for each variant. So what is kept grows with a model's layers, not with its variants.
 class WeightCodes {
  public:
   // max|w| of each channel; nothing where a weight is not finite.
@@ -30,26 +29,25 @@ class WeightCodes {
   s64 quantized() const;
 
  private:
-  // Storage, type, number of elements, channels.
-  using Key = std::tuple<const std::byte*, Dtype, s64, s64, s64>;
+  // Weights, and how they are read: by channels, or as rounded() was told.
+  struct Key {
+    Tensor weights;
+    std::vector<s64> read;
+    bool operator<(const Key& other) const;
+  };
   struct Coded {
     std::vector<f32> scales;
     Tensor codes;
   };
   struct Entry {
-    Tensor weights;  // keeps the storage that is the key
     std::optional<std::vector<f32>> magnitudes;
     std::vector<Coded> coded;  // the latest last
-  };
-  struct Rounded {
-    Tensor weights;  // likewise
-    Tensor result;
   };
   static Key key_of(const Tensor& weights, const Channels& channels);
 
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
-  std::map<std::pair<Key, std::vector<s64>>, Rounded> rounded_;
+  std::map<Key, Tensor> rounded_;
   s64 quantized_ = 0;
 };
 

@@ -57,9 +57,17 @@ TEST(WeightCodes, QuantizeOnceForTheSameScales) {
       quantize_weights(weights.reshaped({4, 3, 2}), {}, kChannels, {}, &cache);
   EXPECT_EQ(cache.quantized(), 1);
   EXPECT_EQ(flat.codes.shape(), (Shape{4, 3, 2}));
-  // The same values elsewhere, and the same storage along other channels.
-  quantize_weights(weights.clone(), {}, kChannels, {}, &cache);
+  // The same values elsewhere, as passes make them for each variant.
+  const QuantizedWeights copy = quantize_weights(weights.clone(), {}, kChannels, {}, &cache);
+  EXPECT_EQ(cache.quantized(), 1);
+  EXPECT_EQ(first.codes.data(), copy.codes.data());
+  // The same storage along other channels, and other values.
   quantize_weights(weights, {}, {6, 1}, {}, &cache);
+  EXPECT_EQ(cache.quantized(), 2);
+  Tensor other = weights.clone();
+  other.mutable_as<f32>().back() *= 0.5f;
+  expect_same(quantize_weights(other, {}, kChannels, {}, &cache),
+              quantize_weights(other, {}, kChannels, {}));
   EXPECT_EQ(cache.quantized(), 3);
 }
 
