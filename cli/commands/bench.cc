@@ -22,6 +22,7 @@
 #include "octet/engine.h"
 #include "octet/machine.h"
 #include "octet/profile.h"
+#include "octet/spread.h"
 
 namespace octet::cli {
 namespace bench_cli {
@@ -151,7 +152,7 @@ int run_layer(const Options& options) {
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const std::vector<std::string> devices = devices_of(options.device);
+  const std::vector<std::string> devices = devices_named(options.device);
   if (devices.size() == 1) options.device = devices[0];
   const bool whole_runs = options.layer.empty() && !options.assert_selection &&
                           !options.tune->given() && !options.layers && options.iterations == 0 &&

@@ -85,7 +85,7 @@ struct Measured {
 
 // What runs the engine: a context on each device.
 Spread spread_of(const Options& options, const Engine& engine) {
-  return Spread(engine, {.devices = devices_of(options.device), .threads = options.threads});
+  return Spread(engine, {.devices = devices_named(options.device), .threads = options.threads});
 }
 
 void warn_of_left_out(const Spread& spread, Measured& result) {

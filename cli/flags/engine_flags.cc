@@ -14,7 +14,6 @@
 #include "octet/closest.h"
 #include "octet/data.h"
 #include "octet/limits.h"
-#include "octet/spread.h"
 #include "octet/work_limit.h"
 
 namespace octet::cli {
@@ -107,19 +106,6 @@ void add_devices_flag(CLI::App& app, std::string& devices) {
                  "waits, several of them, or cuda:all")
       ->type_name("NAME[,NAME...]")
       ->capture_default_str();
-}
-
-std::vector<std::string> devices_of(const std::string& flag) {
-  std::vector<std::string> names;
-  for (const std::string& name : CLI::detail::split(flag, ',')) {
-    const auto those = name == "cuda:all" ? devices_named(name) : std::vector<std::string>{name};
-    for (const std::string& device : those) {
-      if (std::ranges::find(names, device) != names.end())
-        fail(Error::Code::invalid_argument, "--device names {} twice", device);
-      names.push_back(device);
-    }
-  }
-  return names;
 }
 
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {

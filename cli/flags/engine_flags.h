@@ -25,10 +25,8 @@ CLI::Option* add_threads_flag(CLI::App& app, int& threads);
 CLI::Option* add_processors_flag(CLI::App& app, int& threads);
 // --device NAME: what runs the engine.
 void add_device_flag(CLI::App& app, std::string& device);
-// Of a command that takes several: --device NAME[,NAME...], or cuda:all.
+// Of a command that takes several: --device NAME[,NAME...], or cuda:all, for devices_named().
 void add_devices_flag(CLI::App& app, std::string& devices);
-// What it names, in the words that it was given, with all GPUs in the place of cuda:all. One of them may be "cuda", or a name that no device has.
-std::vector<std::string> devices_of(const std::string& flag);
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);
 // --max-memory SIZE and --max-loop-trips N; zeros without them.
 struct LimitFlags {

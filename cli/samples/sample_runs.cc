@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "cli/fail.h"
+#include "cli/samples/ordered_work.h"
 #include "octet/image_sizes.h"
-#include "octet/threads.h"
 
 namespace octet::cli {
 namespace {
@@ -112,8 +112,21 @@ namespace {
 // The samples of one run, and what each runner made of each of them.
 struct Group {
   std::vector<LoadedSample> taken;
+  int64_t rows = 0;
   std::vector<std::vector<std::vector<Tensor>>> parts = {};  // of each runner, of each sample
 };
+
+int64_t bytes_of(const Group& group) {
+  size_t bytes = 0;
+  const auto add = [&](const std::vector<Tensor>& tensors) {
+    for (const Tensor& tensor : tensors) bytes += tensor.bytes();
+  };
+  for (const LoadedSample& sample : group.taken) add(sample.inputs);
+  for (const auto& part : group.parts) {
+    for (const auto& outputs : part) add(outputs);
+  }
+  return static_cast<int64_t>(bytes);
+}
 
 class GroupRuns {
  public:
@@ -124,24 +137,26 @@ class GroupRuns {
         // Each runner has states of its own.
         states_(runners.size(), StateLoop(samples.states(), engine.inputs(), engine.outputs())) {}
 
-  void run(std::span<Group> groups, int64_t rows) {
-    for (Group& group : groups) group.parts.resize(runners_.size());
-    run_threads(static_cast<int>(groups.size()),
-                [&](int g) { run_one(groups[static_cast<size_t>(g)], 0, rows); });
-    for (size_t runner = 1; runner < runners_.size(); ++runner) {
-      for (Group& group : groups) run_one(group, runner, rows);
-    }
+  // By the first runner, from any thread where there are no states.
+  void run_first(Group& group) {
+    group.parts.resize(runners_.size());
+    run_one(group, 0);
+  }
+
+  void run_others(Group& group) {
+    for (size_t runner = 1; runner < runners_.size(); ++runner) run_one(group, runner);
   }
 
  private:
-  void run_one(Group& group, size_t runner, int64_t rows) {
-    std::vector<Tensor> inputs = stacked(group.taken, rows);
-    if (group.taken[0].begins) states_[runner].begin();
-    states_[runner].fill(inputs);
+  void run_one(Group& group, size_t runner) {
+    std::vector<Tensor> inputs = stacked(group.taken, group.rows);
+    StateLoop& states = states_[runner];
+    if (has_states_ && group.taken[0].begins) states.begin();
+    if (has_states_) states.fill(inputs);
     const auto outputs = run_named(engine_, runners_[runner], inputs, group.taken[0].name);
-    states_[runner].keep(outputs);
+    if (has_states_) states.keep(outputs);
     group.parts[runner] = has_states_ ? std::vector<std::vector<Tensor>>{outputs}
-                                      : split_outputs(outputs, rows, std::ssize(group.taken));
+                                      : split_outputs(outputs, group.rows, std::ssize(group.taken));
   }
 
   const Engine& engine_;
@@ -164,19 +179,26 @@ void run_samples(const Engine& engine, Samples& samples, std::span<const Runner>
                  const EachSample& each, int at_once) {
   const std::vector<TensorInfo> infos = engine.inputs();
   GroupRuns runs(engine, samples, runners);
-  if (!samples.states().empty()) at_once = 1;
   int64_t rows = 0;  // not known before the first sample
-  for (;;) {
-    std::vector<Group> groups;
-    while (std::ssize(groups) < at_once) {
-      Group group{take(samples, infos, rows)};
-      if (group.taken.empty()) break;
-      check_steps(samples, rows);
-      groups.push_back(std::move(group));
-    }
-    if (groups.empty()) return;
-    runs.run(groups, rows);
-    for (Group& group : groups) tell(group, each);
+  const auto next = [&]() -> std::optional<Group> {
+    Group group{take(samples, infos, rows)};
+    if (group.taken.empty()) return std::nullopt;
+    check_steps(samples, rows);
+    group.rows = rows;
+    return group;
+  };
+  const auto run_first = [&](Group& group) { runs.run_first(group); };
+  const auto finish = [&](Group& group) {
+    runs.run_others(group);
+    tell(group, each);
+  };
+  if (at_once > 1 && samples.states().empty()) {
+    OrderedWork<Group>({next, run_first, finish, bytes_of}, at_once).run();
+    return;
+  }
+  while (std::optional<Group> group = next()) {
+    run_first(*group);
+    finish(*group);
   }
 }
 

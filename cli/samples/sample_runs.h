@@ -23,8 +23,8 @@ Runner runner_of(Spread& spread);
 using EachSample =
     std::function<void(const LoadedSample&, std::span<const std::vector<Tensor>> outputs)>;
 
-// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first: of that one so many runs at a time, each
-// called from a thread of its own, as `at_once` says. Sequences go step by step.
+// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first: `at_once` threads call it, each with the
+// next samples when it has done its last; `each` and the other runners are called here. Sequences go step by step, and one at once needs no thread.
 void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
                  const EachSample& each, int at_once = 1);
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "octet/engine.h"
@@ -28,7 +27,7 @@ struct SpreadOptions {
 // left_out() says why. Only when the last one fails so is that the caller's Error.
 class Spread {
  public:
-  // Throws as Engine::make_context().
+  // Throws as Engine::make_context(), and Error(invalid_argument) where no device is named.
   Spread(const Engine& engine, const SpreadOptions& options);
   ~Spread();
   Spread(Spread&&) noexcept;

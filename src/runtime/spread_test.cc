@@ -129,9 +129,13 @@ TEST(Spread, NamesOfDevices) {
   EXPECT_THAT(devices_named("cpu,test:1"), ElementsAre("cpu", "test:1"));
   constexpr auto kWrong = Error::Code::invalid_argument;
   EXPECT_THAT(said_of([] { devices_named("cpu,cpu"); }, kWrong), HasSubstr("names cpu twice"));
+  EXPECT_THAT(said_of([] { devices_named("test:0,test"); }, kWrong),
+              HasSubstr("names test:0 twice"));
   EXPECT_THAT(said_of([] { devices_named("tpu"); }, kWrong), HasSubstr("no device 'tpu'"));
-  said_of([] { devices_named(""); }, kWrong);
-  said_of([] { Spread(spread_engine(kTwoInputs), {.devices = {}}); }, kWrong);
+  for (const char* nothing : {"", "cpu,", ",cpu"})
+    EXPECT_THAT(said_of([&] { devices_named(nothing); }, kWrong), HasSubstr("no device ''"));
+  EXPECT_THAT(said_of([] { Spread(spread_engine(kTwoInputs), {.devices = {}}); }, kWrong),
+              HasSubstr("no device is named"));
 }
 
 }  // namespace

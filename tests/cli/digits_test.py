@@ -83,6 +83,16 @@ class Json(unittest.TestCase):
         refused = octet("bench", digits_engine(), "--streams", "2", "--device", "nowhere", code=2)
         self.assertIn("nowhere", refused.err)
 
+    def test_devices_side_by_side(self):
+        """A fast one and a slow one: counts and order are those of one; and a device is named once, whatever the name."""
+        for command in (("bench", digits_engine()), ("eval", digits_engine(), "--data", digits() / "test")):
+            self.assertIn("'test:0,test' names test:0 twice", octet(*command, "--device", "test:0,test", code=2).err)
+            for names in ("cpu,", ",cpu"):
+                self.assertIn("no device ''", octet(*command, "--device", names, code=2).err)
+        for more in ((), ("--against", DIGITS / "digits.onnx")):
+            evaluated = ("eval", digits_engine(), "--data", digits() / "test", "--json", *more)
+            self.assertEqual(octet(*evaluated, "--device", "cpu,test:1").json, octet(*evaluated).json)
+
     def test_bench_streams(self):
         result = octet("bench", digits_engine(), "--streams", "3", "--seconds", "0.05", "--batch", "2", "--json").json
         self.assertEqual(len(result["streams"]), 3)
