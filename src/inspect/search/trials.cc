@@ -194,6 +194,13 @@ const SampleOutputs& TrialRuns::truth_of(SearchHalf& half) {
   return *half.truth;
 }
 
+const Engine& TrialRuns::engine_of(const SearchTrial& trial) {
+  std::string name = name_of(trial);
+  if (!built_ || built_->name != name)
+    built_ = Built{std::move(name), build(source_, trial, options_.plan)};
+  return built_->engine;
+}
+
 f64 TrialRuns::value_of(SearchHalf& half, const SampleOutputs& got) {
   const f64 value = options_.metric.value(half.which, truth_of(half), got);
   if (!std::isfinite(value))
@@ -217,7 +224,7 @@ void TrialRuns::measure(SearchTrial& trial) {
     trial.value = trial.error = SearchTrial::kUnknown;
     return;
   }
-  const SampleOutputs got = run(build(source_, trial, options_.plan), searched_.which);
+  const SampleOutputs got = run(engine_of(trial), searched_.which);
   trial.error = relative_error(truth_of(searched_), got);
   trial.value = value_of(searched_, got);
   keep(name + "error", trial.error);
@@ -233,20 +240,20 @@ void TrialRuns::verify(SearchTrial& trial) {
   report();
   const SearchStep step{SearchStep::Kind::verified, trial};
   trial.verified = recalled(step, name_of(trial) + " verified value", [&] {
-    return value_of(verified_, run(build(source_, trial, options_.plan), verified_.which));
+    return value_of(verified_, run(engine_of(trial), verified_.which));
   });
 }
 
 void TrialRuns::weigh(SearchTrial& trial) {
   const f64 bytes = recalled({SearchStep::Kind::bytes, trial}, name_of(trial) + " bytes", [&] {
-    return static_cast<f64>(build(source_, trial, options_.plan).to_bytes().size());
+    return static_cast<f64>(engine_of(trial).to_bytes().size());
   });
   trial.bytes = std::isnan(bytes) ? 0 : static_cast<s64>(bytes);
 }
 
 void TrialRuns::time_runs(SearchTrial& trial) {
   trial.run_us = recalled({SearchStep::Kind::run_us, trial}, name_of(trial) + " run_us", [&] {
-    const Engine engine = build(source_, trial, options_.plan);
+    const Engine& engine = engine_of(trial);
     Context context = engine.make_context({.threads = options_.threads});
     const std::vector<Tensor>& first = options_.samples[0];
     const std::vector<std::vector<Tensor>> samples = {first};

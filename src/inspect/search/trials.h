@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "octet/engine.h"
 #include "octet/search.h"
 #include "pipeline/float_model.h"
 #include "pipeline/resumed_runs.h"
@@ -67,6 +68,8 @@ class TrialRuns {
   std::string fingerprint() const;
   SampleOutputs run(const Engine& engine, std::span<const size_t> which) const;
   const SampleOutputs& truth_of(SearchHalf& half);
+  // Until the next trial's.
+  const Engine& engine_of(const SearchTrial& trial);
   f64 value_of(SearchHalf& half, const SampleOutputs& got);
   // Of a trial, by what the journal calls it. Calls work() where that does not know it; NaN where it is only told.
   f64 recalled(const SearchStep& step, const std::string& what, const std::function<f64()>& work);
@@ -78,6 +81,12 @@ class TrialRuns {
   std::string fingerprint_;
   f64 passes_ = 0;
   LackingSteps* lacking_ = nullptr;
+  // A trial is measured, weighed, verified and timed one after the other.
+  struct Built {
+    std::string name;
+    Engine engine;
+  };
+  std::optional<Built> built_;
 };
 
 }  // namespace octet
