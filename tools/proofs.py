@@ -92,7 +92,7 @@ PROOFS = (
     Proof("aarch64", "aarch64", "operators, backends and whole models give the same bytes on aarch64 under QEMU", "release", (), "./dev aarch64",
           (*RUN, *AARCH64, "src/arch/**/*", "tests/exactness/*"), ADDED, 100),
     Proof("release", "release", "wheels, packages and archives are made of Debian's and PyPI's sources, and work where strangers install them", "release",
-          ("octet_cli",), "./dev release && python3 tests/install/contents.py && python3 tests/install/run.py", RELEASE, ADDED, 100,
+          ("octet_cli",), "./dev release && .venv/bin/python tests/install/contents.py && .venv/bin/python tests/install/run.py", RELEASE, ADDED, 100,
           "build/release-artifacts/release.json"),
 )
 
