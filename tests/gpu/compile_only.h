@@ -3,6 +3,10 @@
 // emulated device that is as well as can be had without a GPU.
 #pragma once
 
+#include <span>
+#include <string>
+
+#include "cubin.h"
 #include "plan/plan.h"
 
 namespace octet::test {
@@ -12,5 +16,12 @@ bool only_compiles();
 void compile_kernels(const Device& device, const Candidate& candidate, const BindArgs& bind);
 // Of all steps that run on the plan's device.
 void compile_kernels(const Plan& plan);
+
+struct CompiledKernel {
+  std::string family;
+  CubinFacts facts;
+};
+// All that this process has compiled.
+std::span<const CompiledKernel> compiled_kernels();
 
 }  // namespace octet::test

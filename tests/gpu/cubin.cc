@@ -77,6 +77,8 @@ CubinFacts read_cubin(std::span<const char> file) {
     fail(Error::Code::internal, "the machine code has no {}", kKernel);
   CubinFacts facts;
   facts.registers = registers_of(file, info->second);
+  const auto shared = sections.find(fmt::format(".nv.shared.{}", kKernel));
+  if (shared != sections.end()) facts.shared_bytes = static_cast<s64>(shared->second.sh_size);
   constexpr u64 kInstructionBytes = 16;
   for (u64 at = 0; at < code->second.sh_size; at += kInstructionBytes)
     count(read_at<u64>(file, code->second.sh_offset + at), facts);

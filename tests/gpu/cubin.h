@@ -11,6 +11,7 @@ namespace octet::test {
 
 struct CubinFacts {
   s64 registers = 0;  // of a thread
+  s64 shared_bytes = 0;  // of a block, those that a launch adds apart
   s64 instructions = 0;
   s64 spills = 0;          // loads and stores of local memory
   s64 warp_products = 0;   // IMMA: mma.sync of codes
@@ -18,7 +19,7 @@ struct CubinFacts {
   s64 dot_products = 0;    // IDP: dp4a
 };
 
-// Of `octet_kernel`. Operations are those of compute capability 8.0 to 9.0. Throws Error(internal) for what is no such file.
+// Of `octet_kernel`. Operations are those of compute capability 7.5 to 12.1. Throws Error(internal) for what is no such file.
 CubinFacts read_cubin(std::span<const char> file);
 
 }  // namespace octet::test
