@@ -50,7 +50,10 @@ Command make_command(CLI::App& parent, const CommandHelp& help,
   return {app, call, outputs};
 }
 
-#define COMMAND(name) Command add_##name(CLI::App& parent);
+#define COMMAND(name)              \
+  namespace name##_cli {           \
+    Command add(CLI::App& parent); \
+  }
 #include "cli/commands.def"
 #undef COMMAND
 

@@ -191,7 +191,7 @@ int run_octet(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   std::vector<Command> commands = {
-#define COMMAND(name) add_##name(app),
+#define COMMAND(name) name##_cli::add(app),
 #include "cli/commands.def"
 #undef COMMAND
   };

@@ -24,11 +24,11 @@
 #include "octet/profile.h"
 #include "octet/spread.h"
 
-namespace octet::cli {
-namespace bench_cli {
+namespace octet::cli::bench_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "bench", "Measure latency and throughput on this machine",
     "One run is one batch through the engine; planning and the first runs are not counted. What "
     "they\n"
     "take stands in the line 'start': reading the engine, planning it for this machine, the first "
@@ -46,7 +46,7 @@ constexpr const char* kFooter =
     "  octet bench resnet20.octet --assert-selection     # is every layer's kernel the fastest?\n"
     "  octet bench resnet20.octet --tune here.json       # then: octet run --tuning here.json ...\n"
     "  octet bench --layer 'Relu(f32[1,64,56,56] nhwc) -> f32[1,64,56,56]'  # one layer alone\n"
-    "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
+    "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n"};
 
 struct Options : EngineFlags {
   BenchInputFlags inputs;
@@ -274,12 +274,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace bench_cli
 
-Command add_bench(CLI::App& parent) {
-  using namespace bench_cli;
-  return make_command(parent, {"bench", "Measure latency and throughput on this machine", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::bench_cli

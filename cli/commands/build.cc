@@ -35,11 +35,11 @@
 #include "octet/profile.h"
 #include "octet/provenance.h"
 
-namespace octet::cli {
-namespace build_cli {
+namespace octet::cli::build_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "build", "Build an engine from an ONNX model",
     "Calibration data is a folder of JPEG, PNG, WebP or BMP images, a folder of .npy or .npz "
     "samples, or one .npz whose\n"
     "arrays have one sample a row. Without preprocessing flags images are resized to the model's "
@@ -55,7 +55,7 @@ constexpr const char* kFooter =
     "/head/MatMul\n"
     "  octet build vit.onnx --int8 --calib data.npz --precision '/head/*:f32,/stem/Conv:int8' "
     "--constraints obey\n"
-    "  octet build model.onnx -o float.octet             # everything in FP32\n";
+    "  octet build model.onnx -o float.octet             # everything in FP32\n"};
 
 CompileOptions compile_options(const BuildOptions& options) {
   CompileOptions result = options.compile;
@@ -239,19 +239,12 @@ void add_flags(CLI::App& app, BuildOptions& options) {
   add_search_flags(app, options.outputs, options.search);
   add_shape_flag(app, options.shapes);
   add_processors_flag(app, options.threads);
-  add_weights_root_flag(app, options.compile.weights_root);
-  add_limit_flags(app, options.limits);
-  add_json_flag(app, options.json);
+  add_last_flags(app, options.compile.weights_root, options.limits, options.json);
   add_debug_flags(app, options);
 }
 
 }  // namespace
-}  // namespace build_cli
 
-Command add_build(CLI::App& parent) {
-  using namespace build_cli;
-  return make_command(parent, {"build", "Build an engine from an ONNX model", kFooter}, add_flags,
-                      run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::build_cli

@@ -16,11 +16,11 @@
 #include "cli/samples/samples.h"
 #include "octet/case.h"
 
-namespace octet::cli {
-namespace bundle_cli {
+namespace octet::cli::bundle_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "bundle", "Put what this machine knows of an engine into one file, to be reproduced",
     "The case is a zip file: case.json says versions, CPU, command, options, preprocessing, "
     "decisions, kernels\n"
     "and hashes; beside it lie the engine and what is asked for. It holds weights unless "
@@ -31,7 +31,7 @@ constexpr const char* kFooter =
     "  octet bundle resnet20.octet -o case.zip\n"
     "  octet bundle resnet20.octet -o case.zip --model resnet20.onnx --calib-cache calib.cache\n"
     "  octet bundle resnet20.octet -o case.zip --data photos/ --max-samples 10\n"
-    "  octet reproduce case.zip                            # on another machine\n";
+    "  octet reproduce case.zip                            # on another machine\n"};
 
 constexpr int64_t kDefaultRuns = 10;
 
@@ -159,15 +159,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace bundle_cli
 
-Command add_bundle(CLI::App& parent) {
-  using namespace bundle_cli;
-  return make_command(
-      parent,
-      {"bundle", "Put what this machine knows of an engine into one file, to be reproduced",
-       kFooter},
-      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::bundle_cli

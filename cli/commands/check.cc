@@ -19,11 +19,11 @@
 #include "octet/json.h"
 #include "octet/operators.h"
 
-namespace octet::cli {
-namespace check_cli {
+namespace octet::cli::check_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "check", "Say what an ONNX model is, whether it builds, and what would be INT8",
     "No data are needed: for INT8 good calibration data are assumed. Exit code 0 when the model "
     "builds, 2\n"
     "when it does not; all problems are listed at once.\n\n"
@@ -32,7 +32,7 @@ constexpr const char* kFooter =
     "  octet check yolo.onnx --shape images:1x3x416x416\n"
     "  octet check vit.onnx --precision '/head/*:int8' --constraints obey\n"
     "  octet check resnet20.onnx --json | jq '.coverage.macs'\n"
-    "  octet check --list-ops            # every operator that Octet knows\n";
+    "  octet check --list-ops            # every operator that Octet knows\n"};
 
 struct Options {
   std::filesystem::path model;
@@ -230,20 +230,11 @@ void add_flags(CLI::App& app, Options& options) {
                "list every layer that is not in INT8, every ONNX node, and every Q/DQ pair");
   add_constraint_flags(app, options.constraints);
   app.add_flag("--list-ops", options.list_ops, "print the operators that Octet knows");
-  add_weights_root_flag(app, options.check.weights_root);
-  add_limit_flags(app, options.limits);
-  add_json_flag(app, options.json);
+  add_last_flags(app, options.check.weights_root, options.limits, options.json);
 }
 
 }  // namespace
-}  // namespace check_cli
 
-Command add_check(CLI::App& parent) {
-  using namespace check_cli;
-  return make_command(
-      parent,
-      {"check", "Say what an ONNX model is, whether it builds, and what would be INT8", kFooter},
-      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::check_cli

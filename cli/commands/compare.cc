@@ -24,11 +24,11 @@
 #include "octet/inspect.h"
 #include "octet/json.h"
 
-namespace octet::cli {
-namespace compare_cli {
+namespace octet::cli::compare_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kCompareHelp{
+    "compare", "Error against the model, for each layer",
     "Values are compared by name, dequantized, over all samples; the error of a layer holds the "
     "errors of the\n"
     "layers before it. SQNR in dB is 10 log10(signal / error): 6 dB are one bit.\n\n"
@@ -38,9 +38,10 @@ constexpr const char* kFooter =
     "  octet compare a.octet --against b.octet --data photos/      # two engines\n"
     "  octet compare a.octet --against onnxruntime:a.onnx --data photos/ --atol 1e-3 --rtol 1e-2 "
     "--save-outputs ort.npz\n"
-    "  octet compare b.octet --load-outputs ort.npz --data photos/ --top-k 5 --validate\n";
+    "  octet compare b.octet --load-outputs ort.npz --data photos/ --top-k 5 --validate\n"};
 
-constexpr const char* kSimulateFooter =
+constexpr CommandHelp kSimulateHelp{
+    "simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine",
     "The simulation is the graph with QuantizeLinear and DequantizeLinear that the INT8 layers "
     "were\n"
     "made of, each node in FP32. Sums of reals round otherwise than sums of integers: outputs "
@@ -48,7 +49,7 @@ constexpr const char* kSimulateFooter =
     "by a code here and there, and by more only where something is wrong.\n\n"
     "Examples:\n"
     "  octet simulate resnet20.octet --data photos/ --layers\n"
-    "  octet simulate resnet20.octet --data photos/ -o simulated.npz --min-sqnr 40\n";
+    "  octet simulate resnet20.octet --data photos/ -o simulated.npz --min-sqnr 40\n"};
 
 struct Options : EngineFlags {
   ReferenceFlags reference;
@@ -266,20 +267,16 @@ void add_simulate_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace compare_cli
 
-Command add_compare(CLI::App& parent) {
-  using namespace compare_cli;
-  return make_command(parent, {"compare", "Error against the model, for each layer", kFooter},
-                      add_compare_flags, run);
+Command add(CLI::App& parent) { return make_command(parent, kCompareHelp, add_compare_flags, run); }
+
+}  // namespace octet::cli::compare_cli
+
+namespace octet::cli::simulate_cli {
+
+Command add(CLI::App& parent) {
+  return make_command(parent, compare_cli::kSimulateHelp, compare_cli::add_simulate_flags,
+                      compare_cli::run);
 }
 
-Command add_simulate(CLI::App& parent) {
-  using namespace compare_cli;
-  return make_command(parent,
-                      {"simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine",
-                       kSimulateFooter},
-                      add_simulate_flags, run);
-}
-
-}  // namespace octet::cli
+}  // namespace octet::cli::simulate_cli

@@ -11,8 +11,7 @@
 #include "cli/output/terminal.h"
 #include "octet/machine.h"
 
-namespace octet::cli {
-namespace devices_cli {
+namespace octet::cli::devices_cli {
 namespace {
 
 struct Options {
@@ -52,10 +51,8 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace devices_cli
 
-Command add_devices(CLI::App& parent) {
-  using namespace devices_cli;
+Command add(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("devices", "List what can run engines on this machine");
   auto options = std::make_shared<Options>();
   app->add_flag("--json", options->json, "print one JSON object");
@@ -63,4 +60,4 @@ Command add_devices(CLI::App& parent) {
   return {app, [options] { return run(*options); }};
 }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::devices_cli

@@ -31,11 +31,11 @@
 #include "octet/compile.h"
 #include "octet/spread.h"
 
-namespace octet::cli {
-namespace eval_cli {
+namespace octet::cli::eval_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "eval", "Measure accuracy, and agreement with the model",
     "Labels: with --labels folder the class is the sub-folder of an image, in alphabetical order "
     "from 0; with\n"
     "--labels prefix it is the number that the file name begins with. Without labels only "
@@ -54,7 +54,7 @@ constexpr const char* kFooter =
     "  octet eval resnet20.octet --data test/ --against onnxruntime:resnet20.onnx --top-k 5\n"
     "  octet eval resnet20.octet --data test/ --device cuda:all    # samples shared by all GPUs\n"
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx --max-drop 0.5 "
-    "--min-agreement 0.97\n";
+    "--min-agreement 0.97\n"};
 
 struct Options : EngineFlags {
   ReferenceFlags reference;
@@ -354,12 +354,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace eval_cli
 
-Command add_eval(CLI::App& parent) {
-  using namespace eval_cli;
-  return make_command(parent, {"eval", "Measure accuracy, and agreement with the model", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::eval_cli

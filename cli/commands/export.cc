@@ -12,18 +12,18 @@
 #include "cli/output/terminal.h"
 #include "cli/samples/engine_source.h"
 
-namespace octet::cli {
-namespace export_cli {
+namespace octet::cli::export_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "export", "Write an engine as an ONNX model with Q/DQ",
     "The file holds standard operators between QuantizeLinear and DequantizeLinear, with the\n"
     "engine's scales, zero points, codes of weights and names. For tensorrt all codes are s8\n"
     "with zero point 0, which makes those of tensors without negative values coarser.\n\n"
     "Examples:\n"
     "  octet export resnet20.octet --onnx resnet20_qdq.onnx\n"
     "  octet export resnet20.octet --onnx resnet20_trt.onnx --for tensorrt\n"
-    "  octet build resnet20_qdq.onnx --int8 -o again.octet     # the same engine\n";
+    "  octet build resnet20_qdq.onnx --int8 -o again.octet     # the same engine\n"};
 
 struct Options : EngineFlags {
   Outputs outputs;
@@ -93,12 +93,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace export_cli
 
-Command add_export(CLI::App& parent) {
-  using namespace export_cli;
-  return make_command(parent, {"export", "Write an engine as an ONNX model with Q/DQ", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::export_cli

@@ -10,16 +10,16 @@
 #include "cli/output/standard_files.h"
 #include "cli/output/terminal.h"
 
-namespace octet::cli {
-namespace extract_cli {
+namespace octet::cli::extract_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "extract", "Cut a part of an ONNX model at named tensors",
     "Nodes between the tensors stay as they are, with their weights inside of the file. Names of\n"
     "tensors are those of the model, as 'octet compare --layers' and 'octet inspect' show them.\n\n"
     "Examples:\n"
     "  octet extract yolo.onnx --outputs /model.9/cv2/act/Mul_output_0 -o backbone.onnx\n"
-    "  octet extract yolo.onnx --inputs p3,p4,p5 --outputs boxes -o head.onnx\n";
+    "  octet extract yolo.onnx --inputs p3,p4,p5 --outputs boxes -o head.onnx\n"};
 
 struct Options {
   std::filesystem::path model;
@@ -86,12 +86,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace extract_cli
 
-Command add_extract(CLI::App& parent) {
-  using namespace extract_cli;
-  return make_command(parent, {"extract", "Cut a part of an ONNX model at named tensors", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::extract_cli

@@ -18,11 +18,11 @@
 #include "octet/json.h"
 #include "octet/machine.h"
 
-namespace octet::cli {
-namespace inspect_cli {
+namespace octet::cli::inspect_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why",
     "Columns: NODES are the ONNX nodes inside a layer; WHY is the reason for the precision, and "
     "for\n"
     "a slower kernel where there is one. Layers in INT8 count by number and by multiplications.\n\n"
@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "  octet inspect resnet20.octet --provenance          # version, command, hashes\n"
     "  octet inspect resnet20.octet --json | jq '.coverage.macs'\n"
     "  OCTET_CPU_ISA=avx2 octet inspect resnet20.octet     # as a machine without AVX-512 runs "
-    "it\n";
+    "it\n"};
 
 struct Options : EngineFlags {
   std::vector<std::string> shapes;
@@ -209,14 +209,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace inspect_cli
 
-Command add_inspect(CLI::App& parent) {
-  using namespace inspect_cli;
-  return make_command(
-      parent,
-      {"inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why", kFooter},
-      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::inspect_cli

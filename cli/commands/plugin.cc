@@ -12,11 +12,11 @@
 #include "cli/output/terminal.h"
 #include "octet/plugins.h"
 
-namespace octet::cli {
-namespace plugin_cli {
+namespace octet::cli::plugin_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "plugin", "Check a library of operators, or begin a new one",
     "check loads the library into processes of its own and runs every combination that it "
     "declares: "
     "between\n"
@@ -30,7 +30,7 @@ constexpr const char* kFooter =
     "  octet plugin new Leaky\n"
     "  octet plugin check build/libleaky.so\n"
     "  octet plugin check build/libdecode.so --device cuda\n"
-    "  octet plugin check libdecode.so --json | jq '.findings[] | select(.passed | not)'\n";
+    "  octet plugin check libdecode.so --json | jq '.findings[] | select(.passed | not)'\n"};
 
 struct Options {
   std::string action;
@@ -127,13 +127,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace plugin_cli
 
-Command add_plugin(CLI::App& parent) {
-  using namespace plugin_cli;
-  return make_command(parent,
-                      {"plugin", "Check a library of operators, or begin a new one", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::plugin_cli

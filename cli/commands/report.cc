@@ -21,11 +21,11 @@
 #include "cli/samples/engine_source.h"
 #include "octet/json.h"
 
-namespace octet::cli {
-namespace report_cli {
+namespace octet::cli::report_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "report", "Build a model in FP32, FP16, BF16 and INT8, and compare them in one table",
     "Builds the model in FP32, FP16, BF16 and INT8 and judges each on the same data: top-1 where "
     "there are\n"
     "labels, agreement with FP32, SQNR of all outputs, median latency of one run, size of the "
@@ -35,7 +35,7 @@ constexpr const char* kFooter =
     "where there is none): its graph, every layer with time and error, and what to do next.\n\n"
     "Examples:\n"
     "  octet report resnet20.onnx --calib train/ --data test/ --report resnet20.html\n"
-    "  octet report vit.onnx --calib calib.npz:images --data test.npz --json\n";
+    "  octet report vit.onnx --calib calib.npz:images --data test.npz --json\n"};
 
 struct Options {
   StageFlags stages;
@@ -180,21 +180,11 @@ void add_flags(CLI::App& app, Options& options) {
       app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
   add_shape_flag(app, options.shapes);
   add_threads_flag(app, options.stages.compile.threads);
-  add_weights_root_flag(app, options.stages.compile.weights_root);
-  add_limit_flags(app, options.limits);
-  add_json_flag(app, options.json);
+  add_last_flags(app, options.stages.compile.weights_root, options.limits, options.json);
 }
 
 }  // namespace
-}  // namespace report_cli
 
-Command add_report(CLI::App& parent) {
-  using namespace report_cli;
-  return make_command(
-      parent,
-      {"report", "Build a model in FP32, FP16, BF16 and INT8, and compare them in one table",
-       kFooter},
-      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::report_cli

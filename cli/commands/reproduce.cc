@@ -18,11 +18,11 @@
 #include "cli/samples/engine_source.h"
 #include "cli/samples/output_errors.h"
 
-namespace octet::cli {
-namespace reproduce_cli {
+namespace octet::cli::reproduce_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "reproduce", "Build and run a case again, and say what differs",
     "The engine is built again where the case holds the model, and its cache if ranges came from "
     "data; else the\n"
     "case's own engine runs. The first difference may explain those below it. Program, chip, "
@@ -36,7 +36,7 @@ constexpr const char* kFooter =
     "  octet reproduce case.zip\n"
     "  octet reproduce case.zip --model resnet20.onnx      # which the case leaves out\n"
     "  octet reproduce case.zip --engine mine.octet        # is mine the same?\n"
-    "  OCTET_CPU_ISA=avx2 octet reproduce case.zip --min-sqnr 100\n";
+    "  OCTET_CPU_ISA=avx2 octet reproduce case.zip --min-sqnr 100\n"};
 
 struct Options : EngineFlags {
   std::filesystem::path file;
@@ -196,13 +196,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace reproduce_cli
 
-Command add_reproduce(CLI::App& parent) {
-  using namespace reproduce_cli;
-  return make_command(parent,
-                      {"reproduce", "Build and run a case again, and say what differs", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::reproduce_cli

@@ -23,11 +23,11 @@
 #include "octet/inspect.h"
 #include "octet/saved_outputs.h"
 
-namespace octet::cli {
-namespace run_cli {
+namespace octet::cli::run_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "run", "Run images or arrays through an engine",
     "Images go through the preprocessing that the engine remembers; flags override it. Arrays are "
     "the engine's\n"
     "inputs by name, or the only one, and are used as they are unless flags prepare them. Every "
@@ -41,7 +41,7 @@ constexpr const char* kFooter =
     "  octet run yolo.octet inputs.npz -o outputs.npz\n"
     "  octet run yolo.octet - -o - <inputs.npz >outputs.npz\n"
     "  octet run resnet20.onnx --random 3 --json             # the model itself, without data\n"
-    "  octet run resnet20.octet cat.jpg --json | jq '.results[0].outputs[0].top[0].index'\n";
+    "  octet run resnet20.octet cat.jpg --json | jq '.results[0].outputs[0].top[0].index'\n"};
 
 struct Options : EngineFlags {
   std::vector<std::filesystem::path> inputs;
@@ -271,12 +271,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace run_cli
 
-Command add_run(CLI::App& parent) {
-  using namespace run_cli;
-  return make_command(parent, {"run", "Run images or arrays through an engine", kFooter}, add_flags,
-                      run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::run_cli

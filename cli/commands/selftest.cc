@@ -12,11 +12,11 @@
 #include "cli/output/progress.h"
 #include "cli/output/terminal.h"
 
-namespace octet::cli {
-namespace selftest_cli {
+namespace octet::cli::selftest_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "selftest", "Hold a device's kernels against the reference, on this machine",
     "Small INT8 networks with made-up weights run on the device, as they are planned and again "
     "with other kernels for\n"
     "each layer, and every value is compared with the scalar reference's. Exit code 1: a kernel "
@@ -24,7 +24,7 @@ constexpr const char* kFooter =
     "report (--json) is what to send with an issue.\n\n"
     "Examples:\n"
     "  octet selftest\n"
-    "  octet selftest --device cuda:0 --json >report.json\n";
+    "  octet selftest --device cuda:0 --json >report.json\n"};
 
 struct Options {
   SelfTestOptions test;
@@ -106,14 +106,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace selftest_cli
 
-Command add_selftest(CLI::App& parent) {
-  using namespace selftest_cli;
-  return make_command(
-      parent,
-      {"selftest", "Hold a device's kernels against the reference, on this machine", kFooter},
-      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::selftest_cli

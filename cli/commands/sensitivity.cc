@@ -25,11 +25,11 @@
 #include "octet/json.h"
 #include "octet/source_model.h"
 
-namespace octet::cli {
-namespace sensitivity_cli {
+namespace octet::cli::sensitivity_cli {
 namespace {
 
-constexpr const char* kSensitivityFooter =
+constexpr CommandHelp kHelp{
+    "sensitivity", "Rank layers by what their quantization does to the outputs",
     "ALONE is the loss where nothing but that layer is INT8, WITHOUT the loss where everything "
     "but it is, SAVES\n"
     "the time that INT8 takes off it on this machine. Layers that read one tensor are tried "
@@ -42,7 +42,7 @@ constexpr const char* kSensitivityFooter =
     "Examples:\n"
     "  octet sensitivity yolo.onnx --calib street/ --letterbox 416x416:114 --top 20\n"
     "  octet sensitivity resnet20.onnx --calib train/ --data val/ --metric agreement --journal "
-    "resnet20.journal --json\n";
+    "resnet20.journal --json\n"};
 
 enum class Metric { sqnr, agreement, top1 };
 
@@ -268,20 +268,11 @@ void add_flags(CLI::App& app, SensitivityFlags& options) {
       ->check(from(int64_t{0}));
   add_shape_flag(app, options.shapes);
   add_threads_flag(app, options.compile.threads);
-  add_weights_root_flag(app, options.compile.weights_root);
-  add_limit_flags(app, options.limits);
-  add_json_flag(app, options.json);
+  add_last_flags(app, options.compile.weights_root, options.limits, options.json);
 }
 
 }  // namespace
-}  // namespace sensitivity_cli
 
-Command add_sensitivity(CLI::App& parent) {
-  using namespace sensitivity_cli;
-  return make_command(parent,
-                      {"sensitivity", "Rank layers by what their quantization does to the outputs",
-                       kSensitivityFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::sensitivity_cli

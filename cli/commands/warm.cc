@@ -14,11 +14,11 @@
 #include "cli/output/terminal.h"
 #include "cli/samples/engine_source.h"
 
-namespace octet::cli {
-namespace warm_cli {
+namespace octet::cli::warm_cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr CommandHelp kHelp{
+    "warm", "Compile an engine's kernels for GPUs that are not here",
     "It needs CUDA's run-time compiler (pip install nvidia-cuda-nvrtc-cu12), no GPU and no driver. "
     "Where the engine\n"
     "runs, OCTET_KERNEL_CACHE names the folder, which may be read-only, and the compiler is of the "
@@ -26,7 +26,7 @@ constexpr const char* kFooter =
     "What is not in it is compiled as ever.\n\n"
     "Examples:\n"
     "  octet warm resnet50.octet --for h200 --batches 1,8,32 -o kernels/\n"
-    "  OCTET_KERNEL_CACHE=kernels/ octet bench resnet50.octet --device cuda --batch 8\n";
+    "  OCTET_KERNEL_CACHE=kernels/ octet bench resnet50.octet --device cuda --batch 8\n"};
 
 struct Options : EngineFlags {
   std::vector<std::string> gpus;
@@ -132,13 +132,7 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
-}  // namespace warm_cli
 
-Command add_warm(CLI::App& parent) {
-  using namespace warm_cli;
-  return make_command(parent,
-                      {"warm", "Compile an engine's kernels for GPUs that are not here", kFooter},
-                      add_flags, run);
-}
+Command add(CLI::App& parent) { return make_command(parent, kHelp, add_flags, run); }
 
-}  // namespace octet::cli
+}  // namespace octet::cli::warm_cli

@@ -169,10 +169,15 @@ CLI::Option* add_json_flag(CLI::App& app, bool& json) {
   return app.add_flag("--json", json, "print one JSON object instead of text");
 }
 
+void add_last_flags(CLI::App& app, std::filesystem::path& weights_root, LimitFlags& limits,
+                    bool& json) {
+  add_weights_root_flag(app, weights_root);
+  add_limit_flags(app, limits);
+  add_json_flag(app, json);
+}
+
 void add_common_flags(CLI::App& app, EngineFlags& flags) {
-  add_model_flags(app, flags.model_flags);
-  add_limit_flags(app, flags.limits);
-  add_json_flag(app, flags.json);
+  add_last_flags(app, flags.model_flags.weights_root, flags.limits, flags.json);
 }
 
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts) {

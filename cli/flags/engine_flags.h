@@ -36,6 +36,9 @@ struct LimitFlags {
 };
 void add_limit_flags(CLI::App& app, LimitFlags& flags);
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
+// What ends the help of commands that read models: --weights-root, limits and --json.
+void add_last_flags(CLI::App& app, std::filesystem::path& weights_root, LimitFlags& limits,
+                    bool& json);
 
 // What every command has that works on an engine.
 struct EngineFlags {
@@ -45,7 +48,6 @@ struct EngineFlags {
   LimitFlags limits;
   bool json = false;
 };
-// Of these the last three, which end a command's help.
 void add_common_flags(CLI::App& app, EngineFlags& flags);
 
 // Puts the limits in force; where no memory is given, what the size of `file` suggests.

@@ -17,10 +17,6 @@ bool begins_as_engine(const std::filesystem::path& path) {
   return read_beginning(path, kEngine.size()) == kEngine;
 }
 
-void add_model_flags(CLI::App& app, ModelFlags& flags) {
-  add_weights_root_flag(app, flags.weights_root);
-}
-
 void add_weights_root_flag(CLI::App& app, std::filesystem::path& folder) {
   app.add_option("--weights-root", folder,
                  "weights files of a model may be links that end below this folder")

@@ -15,7 +15,6 @@ namespace octet::cli {
 struct ModelFlags {
   std::filesystem::path weights_root;
 };
-void add_model_flags(CLI::App& app, ModelFlags& flags);
 void add_weights_root_flag(CLI::App& app, std::filesystem::path& folder);
 
 struct EngineSource {
