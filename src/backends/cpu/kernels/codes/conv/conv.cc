@@ -98,11 +98,7 @@ std::string DenseConv::pack_key(const ConvKernel& kernel, const ConvSpec& spec) 
 DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec,
                      std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
+      conv_(spec),
       copy_(must_copy(spec.geometry, spec.input)),
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
@@ -115,15 +111,17 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec,
 }
 
 void DenseConv::run(const Call& call) const noexcept {
-  const s64 pixels = geometry_.batch * geometry_.window.h().out * geometry_.window.w().out;
+  const s64 pixels =
+      conv_.geometry.batch * conv_.geometry.window.h().out * conv_.geometry.window.w().out;
   if (pixels == 0) return;
   const s64 tiles = ceil_div(pixels, kernel_.pixels);
-  const s64 blocks = ceil_div(geometry_.out_channels_per_group(), kernel_.channels);
+  const s64 blocks = ceil_div(conv_.geometry.out_channels_per_group(), kernel_.channels);
   const s64 threads = call.pool.size();
-  const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
+  const s64 input_bytes =
+      conv_.geometry.batch * conv_.geometry.window.in_elements() * conv_.geometry.in_channels;
   // Late layers have more weights than activations: each thread streams its share of the weights.
   const bool even = blocks % threads == 0 || blocks >= 4 * threads;
-  const bool heavy = geometry_.groups == 1 && packed_->group_bytes > input_bytes && even;
+  const bool heavy = conv_.geometry.groups == 1 && packed_->group_bytes > input_bytes && even;
   if (heavy || (tiles < threads && blocks > tiles)) {
     call.pool.parallel_for(blocks, [&](s64 begin, s64 end, int thread) {
       run_part(call, {0, pixels, begin, end, thread});
@@ -138,25 +136,27 @@ void DenseConv::run(const Call& call) const noexcept {
 
 void DenseConv::run_part(const Call& call, const Part& part) const noexcept {
   if (copy_) return run_copied(call, part);
-  const Window& window = geometry_.window;
-  const u8* base = call.x - window.h().pad_begin * input_.row_stride -
-                   window.w().pad_begin * input_.pixel_stride;
-  run_pixels(call, part,
-             {base, 0, 0, {input_.pixel_stride, input_.row_stride}, input_.image_stride});
+  const Window& window = conv_.geometry.window;
+  const u8* base = call.x - window.h().pad_begin * conv_.input.row_stride -
+                   window.w().pad_begin * conv_.input.pixel_stride;
+  run_pixels(
+      call, part,
+      {base, 0, 0, {conv_.input.pixel_stride, conv_.input.row_stride}, conv_.input.image_stride});
 }
 
 // Band by band: the padded rows of the next output rows into this thread's buffer, then their pixels.
 void DenseConv::run_copied(const Call& call, const Part& part) const noexcept {
-  const Window& window = geometry_.window;
-  const PaddedRows padded = padded_rows(geometry_);
+  const Window& window = conv_.geometry.window;
+  const PaddedRows padded = padded_rows(conv_.geometry);
   u8* buffer = reinterpret_cast<u8*>(call.workspace) + part.thread * thread_bytes_ +
-               scratch_bytes(kernel_, geometry_);
+               scratch_bytes(kernel_, conv_.geometry);
   for (s64 pixel = part.first_pixel; pixel < part.last_pixel;) {
     const PixelCursor at(window, pixel);
     const s64 rows = std::min(padded.band_rows(), window.h().out - at.y);
     const s64 end = (at.image * window.h().out + at.y + rows) * window.w().out;
     const s64 last = std::min(end, part.last_pixel);
-    padded.copy({call.x + at.image * input_.image_stride, input_, padding_}, at.y, rows, buffer);
+    padded.copy({call.x + at.image * conv_.input.image_stride, conv_.input, padding_}, at.y, rows,
+                buffer);
     run_pixels(call, {pixel, last, part.first_block, part.last_block, part.thread},
                {buffer, at.image, at.y, padded.strides(), 0});
     pixel = last;
@@ -165,13 +165,13 @@ void DenseConv::run_copied(const Call& call, const Part& part) const noexcept {
 
 void DenseConv::run_pixels(const Call& call, const Part& part,
                            const Source& source) const noexcept {
-  const Window& window = geometry_.window;
+  const Window& window = conv_.geometry.window;
   const s64 block_bytes =
       kernel_.channels * packed_depth(kernel_, packed_->chunks) * kernel_.weight_bytes;
   const s64 blocks = std::max<s64>(1, kWeightBudget / block_bytes);
-  const s64 element = epilogue_.real ? 4 : 1;
+  const s64 element = conv_.epilogue.real ? 4 : 1;
   const s64 src_step = window.w().stride * source.strides.pixel;
-  const s64 dst_step = element * output_.pixel_stride;
+  const s64 dst_step = element * conv_.output.pixel_stride;
   const u8* src[kConvMaxPixels];
   const u8* residual[kConvMaxPixels];
   u8* dst[kConvMaxPixels];
@@ -191,13 +191,13 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
         if (m > 0 && at.x > 0) {
           src[m] = src[m - 1] + src_step;
           dst[m] = dst[m - 1] + dst_step;
-          if (call.residual != nullptr) residual[m] = residual[m - 1] + residual_.pixel_stride;
+          if (call.residual != nullptr) residual[m] = residual[m - 1] + conv_.residual.pixel_stride;
           continue;
         }
         src[m] = source.base + (at.image - source.image) * source.image_stride +
                  (at.y - source.row) * window.h().stride * source.strides.row + at.x * src_step;
-        dst[m] = call.y + element * at.offset(output_);
-        if (call.residual != nullptr) residual[m] = call.residual + at.offset(residual_);
+        dst[m] = call.y + element * at.offset(conv_.output);
+        if (call.residual != nullptr) residual[m] = call.residual + at.offset(conv_.residual);
       }
       run_tile(tile, block, std::min(block + blocks, part.last_block));
     }
@@ -205,13 +205,13 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
 }
 
 void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const noexcept {
-  const s64 channels = geometry_.out_channels_per_group();
+  const s64 channels = conv_.geometry.out_channels_per_group();
   const s64 first = first_block * kernel_.channels;
   const s64 k_bytes = packed_depth(kernel_, packed_->chunks) * kernel_.weight_bytes;
   tile.chunks = packed_->chunks;
-  tile.epilogue = &epilogue_;
+  tile.epilogue = &conv_.epilogue;
   tile.channels = std::min(last_block * kernel_.channels, channels) - first;
-  for (s64 group = 0; group < geometry_.groups; ++group) {
+  for (s64 group = 0; group < conv_.geometry.groups; ++group) {
     const s64 packed = group * packed_->padded_channels + first;
     if (kernel_.pairs) {
       tile.weights = packed_->weights.data();

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/codes/conv/conv_args.h"
 #include "backends/cpu/kernels/codes/conv/conv_pack.h"
+#include "backends/cpu/kernels/codes/conv/conv_problem.h"
 #include "backends/cpu/kernels/codes/kernel_row.h"
 #include "backends/cpu/kernels/codes/padded_rows.h"
 #include "core/thread_pool.h"
@@ -64,16 +65,11 @@ inline constexpr ConvKernel kConstantConvKernels[] = {
 };
 static_assert(kConvKernels[6].isa == Isa::none);  // all rows are there
 
-struct ConvSpec {
-  ConvGeometry geometry;
+struct ConvSpec : ConvProblem {
   ConvWeights weights;
   std::span<const s32> bias;        // one for each output channel, or empty
   std::span<const f32> multiplier;  // one for each output channel, or one for all
   s32 input_zero_point = 0;
-  EpilogueArgs epilogue;  // its table must outlive the DenseConv
-  Placement input;
-  Placement output;
-  Placement residual;
   int threads = 1;
 
   ConvConstants constants() const { return {weights, bias, multiplier, input_zero_point}; }
@@ -94,13 +90,7 @@ class DenseConv {
 
   DenseConv(const ConvKernel& kernel, const ConvSpec& spec, std::shared_ptr<const Packed> packed);
 
-  struct Call {
-    const u8* x;
-    const u8* residual;  // or null
-    u8* y;
-    std::byte* workspace;
-    ThreadPool& pool;
-  };
+  using Call = ConvCall;
   void run(const Call& call) const noexcept;
 
  private:
@@ -112,11 +102,7 @@ class DenseConv {
   void run_tile(ConvTile& tile, s64 first_block, s64 last_block) const noexcept;
 
   const ConvKernel& kernel_;
-  ConvGeometry geometry_;
-  EpilogueArgs epilogue_;
-  Placement input_;
-  Placement output_;
-  Placement residual_;
+  ConvProblem conv_;
   bool copy_;         // the border is missing: rows are copied into a padded buffer first
   s64 thread_bytes_;  // of workspace
   u8 padding_;

@@ -154,21 +154,17 @@ std::string TileConv::pack_key(const TileKernel& kernel, const ConvSpec& spec) {
 TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec,
                    std::shared_ptr<const Packed> packed, const std::optional<FoldedInput>& folded)
     : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
+      conv_(spec),
       folded_(folded),
       copy_(folded || window_border(spec.geometry.window) > spec.input.border),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       padding_(static_cast<u8>(spec.input_zero_point)),
       packed_(std::move(packed)) {
-  const ConvGeometry& g = geometry_;
+  const ConvGeometry& g = conv_.geometry;
   const auto [run_bytes, steps, wide] = order_of(spec);
   inside_ = run_bytes % kTileStep == 0;
   wide_ = wide;
-  offsets_ = step_offsets(g, strides_read(g, input_), run_bytes);
+  offsets_ = step_offsets(g, strides_read(g, conv_.input), run_bytes);
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
   rows_bytes_ = folded_ ? folded_->buffer_bytes() : copy_ ? padded_rows(g).buffer_bytes() : 0;
   thread_bytes_ = kTileSumBytes + (inside_ ? 0 : window_bytes(steps)) + rows_bytes_ +
@@ -180,13 +176,18 @@ s64 TileConv::blocks() const {
 }
 
 TileConv::Rows TileConv::all_rows(const Call& call) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const WindowAxis& w = geometry_.window.w();
-  Rows rows{
-      0, geometry_.batch, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
-  rows.src = call.x - h.pad_begin * input_.row_stride - w.pad_begin * input_.pixel_stride;
-  rows.src_end = rows.src + (span_of(h) - 1) * input_.row_stride +
-                 (span_of(w) - 1) * input_.pixel_stride + geometry_.in_channels;
+  const WindowAxis& h = conv_.geometry.window.h();
+  const WindowAxis& w = conv_.geometry.window.w();
+  Rows rows{0,
+            conv_.geometry.batch,
+            0,
+            h.out,
+            nullptr,
+            nullptr,
+            {conv_.input.pixel_stride, conv_.input.row_stride}};
+  rows.src = call.x - h.pad_begin * conv_.input.row_stride - w.pad_begin * conv_.input.pixel_stride;
+  rows.src_end = rows.src + (span_of(h) - 1) * conv_.input.row_stride +
+                 (span_of(w) - 1) * conv_.input.pixel_stride + conv_.geometry.in_channels;
   return rows;
 }
 
@@ -213,11 +214,11 @@ bool join_images(bool residual, s64 images, TileJob& job) {
 }  // namespace
 
 TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const noexcept {
-  const s64 element = epilogue_.real ? 4 : 1;
+  const s64 element = conv_.epilogue.real ? 4 : 1;
   std::byte* workspace = call.workspace + thread * thread_bytes_;
   TileJob job{};
-  job.grid = choose_grid(geometry_, rows.strides, rows.rows);
-  job.grid.lines = job.grid.line > geometry_.window.w().out ? 1 : rows.rows;
+  job.grid = choose_grid(conv_.geometry, rows.strides, rows.rows);
+  job.grid.lines = job.grid.line > conv_.geometry.window.w().out ? 1 : rows.rows;
   const auto strides_of = [&](const Placement& p, s64 size) {
     return TileStrides{size * p.pixel_stride, size * p.row_stride, size * p.row_stride,
                        size * p.image_stride};
@@ -227,15 +228,15 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   };
   job.src = rows.src;
   job.src_end = inside_ ? reinterpret_cast<const u8*>(UINTPTR_MAX)
-                        : rows.src_end + (rows.images - 1) * input_.image_stride;
-  job.in = {geometry_.window.w().stride * rows.strides.pixel, 0,
-            geometry_.window.h().stride * rows.strides.row, input_.image_stride};
-  job.out = strides_of(output_, element);
-  job.residual_strides = strides_of(residual_, 1);
+                        : rows.src_end + (rows.images - 1) * conv_.input.image_stride;
+  job.in = {conv_.geometry.window.w().stride * rows.strides.pixel, 0,
+            conv_.geometry.window.h().stride * rows.strides.row, conv_.input.image_stride};
+  job.out = strides_of(conv_.output, element);
+  job.residual_strides = strides_of(conv_.residual, 1);
   join_rows(call.residual != nullptr, job);
   const s64 images = join_images(call.residual != nullptr, rows.images, job) ? 1 : rows.images;
-  job.dst = call.y + element * first(output_);
-  if (call.residual != nullptr) job.residual = call.residual + first(residual_);
+  job.dst = call.y + element * first(conv_.output);
+  if (call.residual != nullptr) job.residual = call.residual + first(conv_.residual);
   job.first_tile = 0;
   job.last_tile = job.grid.tiles * job.grid.lines * images;
   job.copied_offsets = copied_offsets_.data();
@@ -243,7 +244,7 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   job.bounded = bounded_;
   job.sums = reinterpret_cast<s32*>(workspace);
   job.windows = reinterpret_cast<u8*>(workspace) + kTileSumBytes;
-  job.epilogue = &epilogue_;
+  job.epilogue = &conv_.epilogue;
   return job;
 }
 
@@ -258,13 +259,13 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
   };
   job.chunk_tiles = weight_bytes <= kSmallWeights ? fitting(kResultBudget, job.out.pixel)
                                                   : fitting(kActivationBudget, job.in.pixel);
-  const s64 outputs = geometry_.out_channels_per_group();
+  const s64 outputs = conv_.geometry.out_channels_per_group();
   const u8* src = job.src;
   u8* dst = job.dst;
   const u8* residual = job.residual;
-  for (s64 group = 0; group < geometry_.groups; ++group) {
-    job.src = src + group * geometry_.in_channels_per_group();
-    job.dst = dst + group * outputs * (epilogue_.real ? 4 : 1);
+  for (s64 group = 0; group < conv_.geometry.groups; ++group) {
+    job.src = src + group * conv_.geometry.in_channels_per_group();
+    job.dst = dst + group * outputs * (conv_.epilogue.real ? 4 : 1);
     if (residual != nullptr) job.residual = residual + group * outputs;
     job.offsets = offsets_.data();
     job.weights =
@@ -278,11 +279,12 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
 }
 
 void TileConv::run(const Call& call) const noexcept {
-  const s64 images = geometry_.batch;
+  const s64 images = conv_.geometry.batch;
   if (copy_) {
-    call.pool.parallel_for(images * geometry_.window.h().out, [&](s64 begin, s64 end, int thread) {
-      run_copied(call, {begin, end}, thread);
-    });
+    call.pool.parallel_for(images * conv_.geometry.window.h().out,
+                           [&](s64 begin, s64 end, int thread) {
+                             run_copied(call, {begin, end}, thread);
+                           });
     return;
   }
   const s64 tiles = job_of(call, all_rows(call), 0).last_tile, threads = call.pool.size();
@@ -339,16 +341,17 @@ f64 TileConv::line_cycles() const {
 }
 
 ThreadGrid TileConv::grid_of(s64 tiles, s64 threads) const {
-  const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
-  return choose_thread_grid({tiles, geometry_.groups == 1 ? column_lines() : 1, line_cycles(),
+  const s64 input_bytes =
+      conv_.geometry.batch * conv_.geometry.window.in_elements() * conv_.geometry.in_channels;
+  return choose_thread_grid({tiles, conv_.geometry.groups == 1 ? column_lines() : 1, line_cycles(),
                              input_bytes, static_cast<s64>(packed_->weights.size())},
                             threads);
 }
 
 // Band by band: the rows that the next output rows read into this thread's buffer, then their tiles.
 void TileConv::run_copied(const Call& call, Range range, int thread) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const PaddedRows padded = padded_rows(geometry_);
+  const WindowAxis& h = conv_.geometry.window.h();
+  const PaddedRows padded = padded_rows(conv_.geometry);
   const s64 band = folded_ ? folded_->band_rows() : padded.band_rows();
   u8* end = reinterpret_cast<u8*>(call.workspace) + (thread + 1) * thread_bytes_;
   u8* buffer = end - rows_bytes_;
@@ -359,7 +362,8 @@ void TileConv::run_copied(const Call& call, Range range, int thread) const noexc
       u8* scratch = buffer - folded_->scratch_bytes();
       folded_->copy(kernel_.fold, {call.x, image, first, rows, scratch, buffer});
     } else {
-      padded.copy({call.x + image * input_.image_stride, input_, padding_}, first, rows, buffer);
+      padded.copy({call.x + image * conv_.input.image_stride, conv_.input, padding_}, first, rows,
+                  buffer);
     }
     const TileJob job =
         job_of(call, {image, 1, first, rows, buffer, end, padded.strides()}, thread);

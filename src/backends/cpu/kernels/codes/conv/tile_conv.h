@@ -45,7 +45,7 @@ class TileConv {
   TileConv(const TileKernel& kernel, const ConvSpec& spec, std::shared_ptr<const Packed> packed,
            const std::optional<FoldedInput>& folded = {});
 
-  using Call = DenseConv::Call;
+  using Call = ConvCall;
   void run(const Call& call) const noexcept;
 
  private:
@@ -75,11 +75,7 @@ class TileConv {
   Rows all_rows(const Call& call) const noexcept;
 
   const TileKernel& kernel_;
-  ConvGeometry geometry_;
-  EpilogueArgs epilogue_;
-  Placement input_;
-  Placement output_;
-  Placement residual_;
+  ConvProblem conv_;
   std::optional<FoldedInput> folded_;
   // The input is folded, or the border is missing: rows are copied into a padded buffer first.
   bool copy_;

@@ -140,11 +140,7 @@ PackedWinograd WinogradConv::pack(const WinogradKernel&, const ConvSpec& spec) {
 WinogradConv::WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec,
                            std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
+      conv_(spec),
       group_tiles_(tiles_at_once(spec.geometry, spec.threads)),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
@@ -156,13 +152,13 @@ struct WinogradConv::Group {
 };
 
 void WinogradConv::run(const Call& call) const noexcept {
-  const s64 groups = ceil_div(tiles_of(geometry_), group_tiles_);
+  const s64 groups = ceil_div(tiles_of(conv_.geometry), group_tiles_);
   call.pool.parallel_for(
       groups, [&](s64 begin, s64 end, int thread) { run_groups(call, begin, end, thread); });
 }
 
 void WinogradConv::run_groups(const Call& call, s64 first, s64 last, int thread) const noexcept {
-  const s64 in = geometry_.in_channels;
+  const s64 in = conv_.geometry.in_channels;
   Group group{0, 0, Workspace(nullptr, group_tiles_, in)};
   group.workspace = Workspace(call.workspace + thread * group.workspace.bytes, group_tiles_, in);
   WinogradBlock block{};
@@ -172,21 +168,21 @@ void WinogradConv::run_groups(const Call& call, s64 first, s64 last, int thread)
   block.sums = group.workspace.sums;
   block.dst = group.workspace.dst;
   block.residual = call.residual != nullptr ? group.workspace.residual : nullptr;
-  block.output.epilogue = &epilogue_;
+  block.output.epilogue = &conv_.epilogue;
   block.output.bounded = bounded_;
   block.output.plain = plain_ && call.residual == nullptr;
   for (s64 g = first; g < last; ++g) {
     group.first = g * group_tiles_;
-    group.tiles = block.tiles = std::min(group_tiles_, tiles_of(geometry_) - group.first);
+    group.tiles = block.tiles = std::min(group_tiles_, tiles_of(conv_.geometry) - group.first);
     transform(call, group);
     locate(call, group);
-    for (s64 c = 0; c < geometry_.out_channels; c += kConvLanes) {
+    for (s64 c = 0; c < conv_.geometry.out_channels; c += kConvLanes) {
       block.weights = packed_->weights.data() + c * kWinogradPatch * in;
       block.output.bias = packed_->bias.data() + c;
       block.output.multiplier = packed_->multiplier.data() + c;
-      block.output.channels = std::min(kConvLanes, geometry_.out_channels - c);
+      block.output.channels = std::min(kConvLanes, conv_.geometry.out_channels - c);
       kernel_.block(block);
-      const s64 element = epilogue_.real ? 4 : 1;
+      const s64 element = conv_.epilogue.real ? 4 : 1;
       for (s64 i = 0; i < group.tiles * kTileOutputs; ++i) {
         if (block.dst[i] != group.workspace.nowhere) group.workspace.dst[i] += element * kConvLanes;
         if (call.residual != nullptr) group.workspace.residual[i] += kConvLanes;
@@ -197,18 +193,19 @@ void WinogradConv::run_groups(const Call& call, s64 first, s64 last, int thread)
 
 // Rows and columns of a patch beyond the border only reach outputs beyond the image: any others may stand for them.
 void WinogradConv::transform(const Call& call, const Group& group) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const WindowAxis& w = geometry_.window.w();
+  const WindowAxis& h = conv_.geometry.window.h();
+  const WindowAxis& w = conv_.geometry.window.w();
   WinogradInput input{};
-  input.channels = geometry_.in_channels;
+  input.channels = conv_.geometry.in_channels;
   input.patch_stride = group_tiles_ * input.channels;
   for (s64 t = 0; t < group.tiles; ++t) {
-    const s64 tile = group.first + t, across = tiles_across(geometry_);
-    const s64 x = tile % across * 2, y = tile / across % tiles_down(geometry_) * 2;
-    const u8* image = call.x + tile / across / tiles_down(geometry_) * input_.image_stride;
+    const s64 tile = group.first + t, across = tiles_across(conv_.geometry);
+    const s64 x = tile % across * 2, y = tile / across % tiles_down(conv_.geometry) * 2;
+    const u8* image =
+        call.x + tile / across / tiles_down(conv_.geometry) * conv_.input.image_stride;
     for (s64 i = 0; i < 4; ++i) {
-      input.rows[i] = image + (std::min(y + i, h.out + 1) - h.pad_begin) * input_.row_stride;
-      input.columns[i] = (std::min(x + i, w.out + 1) - w.pad_begin) * input_.pixel_stride;
+      input.rows[i] = image + (std::min(y + i, h.out + 1) - h.pad_begin) * conv_.input.row_stride;
+      input.columns[i] = (std::min(x + i, w.out + 1) - w.pad_begin) * conv_.input.pixel_stride;
     }
     input.dst = group.workspace.patches + t * input.channels;
     kernel_.input(input);
@@ -216,24 +213,24 @@ void WinogradConv::transform(const Call& call, const Group& group) const noexcep
 }
 
 void WinogradConv::locate(const Call& call, const Group& group) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const WindowAxis& w = geometry_.window.w();
-  const s64 element = epilogue_.real ? 4 : 1;
+  const WindowAxis& h = conv_.geometry.window.h();
+  const WindowAxis& w = conv_.geometry.window.w();
+  const s64 element = conv_.epilogue.real ? 4 : 1;
   for (s64 t = 0; t < group.tiles; ++t) {
-    const s64 tile = group.first + t, across = tiles_across(geometry_);
-    const s64 image = tile / across / tiles_down(geometry_);
+    const s64 tile = group.first + t, across = tiles_across(conv_.geometry);
+    const s64 image = tile / across / tiles_down(conv_.geometry);
     for (s64 i = 0; i < kTileOutputs; ++i) {
       const s64 x = tile % across * 2 + i % 2;
-      const s64 y = tile / across % tiles_down(geometry_) * 2 + i / 2;
+      const s64 y = tile / across % tiles_down(conv_.geometry) * 2 + i / 2;
       const bool inside = x < w.out && y < h.out;
       const auto at = [&](const Placement& p) {
         return image * p.image_stride + std::min(y, h.out - 1) * p.row_stride +
                std::min(x, w.out - 1) * p.pixel_stride;
       };
       group.workspace.dst[4 * t + i] =
-          inside ? call.y + element * at(output_) : group.workspace.nowhere;
+          inside ? call.y + element * at(conv_.output) : group.workspace.nowhere;
       if (call.residual != nullptr)
-        group.workspace.residual[4 * t + i] = call.residual + at(residual_);
+        group.workspace.residual[4 * t + i] = call.residual + at(conv_.residual);
     }
   }
 }

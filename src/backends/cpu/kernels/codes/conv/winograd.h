@@ -46,7 +46,7 @@ class WinogradConv {
   WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec,
                std::shared_ptr<const Packed> packed);
 
-  using Call = DenseConv::Call;
+  using Call = ConvCall;
   void run(const Call& call) const noexcept;
 
  private:
@@ -56,11 +56,7 @@ class WinogradConv {
   void locate(const Call& call, const Group& group) const noexcept;
 
   const WinogradKernel& kernel_;
-  ConvGeometry geometry_;
-  EpilogueArgs epilogue_;
-  Placement input_;
-  Placement output_;
-  Placement residual_;
+  ConvProblem conv_;
   s64 group_tiles_;
   bool bounded_;  // see ConvTile
   bool plain_;

@@ -44,11 +44,7 @@ s64 depthwise_workspace_bytes(const DepthwiseKernel& kernel, const ConvGeometry&
 DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec,
                              std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
+      conv_(spec),
       copy_(window_border(spec.geometry.window) > spec.input.border),
       parts_(spec.weights.parts()),
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
@@ -57,7 +53,7 @@ DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec&
       packed_(std::move(packed)) {}
 
 void DepthwiseConv::run(const Call& call) const noexcept {
-  const s64 rows = geometry_.batch * geometry_.window.h().out;
+  const s64 rows = conv_.geometry.batch * conv_.geometry.window.h().out;
   call.pool.parallel_for(
       rows, [&](s64 begin, s64 end, int thread) { run_rows(call, begin, end, thread); });
 }
@@ -71,57 +67,59 @@ struct DepthwiseConv::Band {
 };
 
 void DepthwiseConv::run_rows(const Call& call, s64 first, s64 last, int thread) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const PaddedRows padded = padded_rows(geometry_);
+  const WindowAxis& h = conv_.geometry.window.h();
+  const PaddedRows padded = padded_rows(conv_.geometry);
   std::byte* scratch = call.workspace + thread * thread_bytes_;
-  u8* buffer = reinterpret_cast<u8*>(scratch) + scratch_bytes(kernel_, geometry_);
+  u8* buffer = reinterpret_cast<u8*>(scratch) + scratch_bytes(kernel_, conv_.geometry);
   for (s64 row = first; row < last;) {
     const s64 image = row / h.out, y = row % h.out;
     s64 rows = std::min(last - row, h.out - y);
-    const u8* src = call.x + image * input_.image_stride;
+    const u8* src = call.x + image * conv_.input.image_stride;
     if (copy_) {
       rows = std::min(rows, padded.band_rows());
-      padded.copy({src, input_, padding_}, y, rows, buffer);
+      padded.copy({src, conv_.input, padding_}, y, rows, buffer);
       run_band(call, {image, y, y + rows, buffer, padded.strides(), scratch});
     } else {
-      src += (y * h.stride - h.pad_begin) * input_.row_stride -
-             geometry_.window.w().pad_begin * input_.pixel_stride;
-      run_band(call, {image, y, y + rows, src, {input_.pixel_stride, input_.row_stride}, scratch});
+      src += (y * h.stride - h.pad_begin) * conv_.input.row_stride -
+             conv_.geometry.window.w().pad_begin * conv_.input.pixel_stride;
+      run_band(
+          call,
+          {image, y, y + rows, src, {conv_.input.pixel_stride, conv_.input.row_stride}, scratch});
     }
     row += rows;
   }
 }
 
 void DepthwiseConv::run_band(const Call& call, const Band& band) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const WindowAxis& w = geometry_.window.w();
-  const s64 element = epilogue_.real ? 4 : 1;
+  const WindowAxis& h = conv_.geometry.window.h();
+  const WindowAxis& w = conv_.geometry.window.w();
+  const s64 element = conv_.epilogue.real ? 4 : 1;
   DepthwiseRow row{.tap_y = h.dilation * band.strides.row,
                    .column = band.strides.pixel,
                    .kernel_y = h.kernel,
                    .kernel_x = w.kernel,
                    .stride_x = w.stride,
                    .dilation_x = w.dilation,
-                   .dst_stride = element * output_.pixel_stride,
-                   .residual_stride = residual_.pixel_stride,
-                   .channels = geometry_.in_channels,
+                   .dst_stride = element * conv_.output.pixel_stride,
+                   .residual_stride = conv_.residual.pixel_stride,
+                   .channels = conv_.geometry.in_channels,
                    .parts = parts_,
                    .weights = packed_->weights.data(),
                    .bias = packed_->bias.data(),
                    .multiplier = packed_->multiplier.data(),
                    .scratch = band.scratch,
-                   .epilogue = &epilogue_};
+                   .epilogue = &conv_.epilogue};
   for (s64 y = band.first; y < band.last; ++y) {
     for (s64 x = 0; x < w.out; x += kDepthwisePixels) {
       row.pixels = std::min(kDepthwisePixels, w.out - x);
       row.columns = columns_of(w, row.pixels);
       row.src = band.src + (y - band.first) * h.stride * band.strides.row +
                 x * w.stride * band.strides.pixel;
-      row.dst = call.y + element * (band.image * output_.image_stride + y * output_.row_stride +
-                                    x * output_.pixel_stride);
+      row.dst = call.y + element * (band.image * conv_.output.image_stride +
+                                    y * conv_.output.row_stride + x * conv_.output.pixel_stride);
       if (call.residual != nullptr) {
-        row.residual = call.residual + band.image * residual_.image_stride +
-                       y * residual_.row_stride + x * residual_.pixel_stride;
+        row.residual = call.residual + band.image * conv_.residual.image_stride +
+                       y * conv_.residual.row_stride + x * conv_.residual.pixel_stride;
       }
       kernel_.run(row);
     }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/cpu/kernels/codes/aligned.h"
+#include "backends/cpu/kernels/codes/conv/conv_problem.h"
 #include "backends/cpu/kernels/codes/depthwise/depthwise_args.h"
 #include "backends/cpu/kernels/codes/kernel_row.h"
 #include "backends/cpu/kernels/codes/padded_rows.h"
@@ -79,16 +80,11 @@ struct DepthwiseWeights {
   }
 };
 
-struct DepthwiseSpec {
-  ConvGeometry geometry;
+struct DepthwiseSpec : ConvProblem {
   DepthwiseWeights weights;
   std::span<const s32> bias;  // or empty
   std::span<const f32> multiplier;
   s32 input_zero_point = 0;
-  EpilogueArgs epilogue;
-  Placement input;
-  Placement output;
-  Placement residual;
 };
 
 // "3x3 64 zero 128": what every packing depends on beside the constants themselves.
@@ -118,13 +114,7 @@ class DepthwiseConv {
   DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec,
                 std::shared_ptr<const Packed> packed);
 
-  struct Call {
-    const u8* x;
-    const u8* residual;  // or null
-    u8* y;
-    std::byte* workspace;
-    ThreadPool& pool;
-  };
+  using Call = ConvCall;
   void run(const Call& call) const noexcept;
 
  private:
@@ -133,11 +123,7 @@ class DepthwiseConv {
   void run_band(const Call& call, const Band& band) const noexcept;
 
   const DepthwiseKernel& kernel_;
-  ConvGeometry geometry_;
-  EpilogueArgs epilogue_;
-  Placement input_;
-  Placement output_;
-  Placement residual_;
+  ConvProblem conv_;
   bool copy_;
   s64 parts_;
   s64 thread_bytes_;

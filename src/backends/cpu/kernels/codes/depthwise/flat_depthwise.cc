@@ -111,11 +111,7 @@ std::string FlatDepthwise::pack_key(const FlatDepthwiseKernel&, const DepthwiseS
 FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec,
                              std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
+      conv_(spec),
       copy_(window_border(spec.geometry.window) > spec.input.border),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       wide_(!spec.weights.wide.empty()),
@@ -124,8 +120,8 @@ FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseS
       packed_(std::move(packed)) {}
 
 void FlatDepthwise::run(const Call& call) const noexcept {
-  if (geometry_.window.w().out == 0) return;
-  const s64 rows = geometry_.batch * geometry_.window.h().out;
+  if (conv_.geometry.window.w().out == 0) return;
+  const s64 rows = conv_.geometry.batch * conv_.geometry.window.h().out;
   call.pool.parallel_for(
       rows, [&](s64 begin, s64 end, int thread) { run_rows(call, begin, end, thread); });
 }
@@ -138,42 +134,42 @@ struct FlatDepthwise::Band {
 };
 
 void FlatDepthwise::run_rows(const Call& call, s64 first, s64 last, int thread) const noexcept {
-  const WindowAxis& h = geometry_.window.h();
-  const PaddedRows padded = padded_rows(geometry_);
+  const WindowAxis& h = conv_.geometry.window.h();
+  const PaddedRows padded = padded_rows(conv_.geometry);
   for (s64 row = first; row < last;) {
     const s64 image = row / h.out, y = row % h.out;
     s64 rows = std::min(last - row, h.out - y);
-    const u8* src = call.x + image * input_.image_stride;
+    const u8* src = call.x + image * conv_.input.image_stride;
     if (copy_) {
       u8* buffer = reinterpret_cast<u8*>(call.workspace) + thread * padded.buffer_bytes();
       rows = std::min(rows, padded.band_rows());
-      padded.copy({src, input_, padding_}, y, rows, buffer);
+      padded.copy({src, conv_.input, padding_}, y, rows, buffer);
       run_band(call, {image, y, rows, buffer, padded.strides().row});
     } else {
-      src += (y * h.stride - h.pad_begin) * input_.row_stride -
-             geometry_.window.w().pad_begin * input_.pixel_stride;
-      run_band(call, {image, y, rows, src, input_.row_stride});
+      src += (y * h.stride - h.pad_begin) * conv_.input.row_stride -
+             conv_.geometry.window.w().pad_begin * conv_.input.pixel_stride;
+      run_band(call, {image, y, rows, src, conv_.input.row_stride});
     }
     row += rows;
   }
 }
 
 void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept {
-  const WindowAxis& w = geometry_.window.w();
-  const s64 channels = geometry_.in_channels;
+  const WindowAxis& w = conv_.geometry.window.w();
+  const s64 channels = conv_.geometry.in_channels;
   const s64 bytes = w.out * channels;
   FlatColumn column{};
   column.src_row = band.src_row;
   column.tap = w.dilation * channels;
   column.ahead = w.stride * kFlatBytes;
-  column.dst_row = output_.row_stride;
-  column.residual_row = residual_.row_stride;
+  column.dst_row = conv_.output.row_stride;
+  column.residual_row = conv_.residual.row_stride;
   column.rows = band.rows;
-  column.stride_y = geometry_.window.h().stride;
+  column.stride_y = conv_.geometry.window.h().stride;
   column.bounded = bounded_;
   column.wide = wide_;
-  column.epilogue = &epilogue_;
-  u8* dst = call.y + band.image * output_.image_stride + band.first * output_.row_stride;
+  column.epilogue = &conv_.epilogue;
+  u8* dst = call.y + band.image * conv_.output.image_stride + band.first * conv_.output.row_stride;
   for (s64 byte = 0; byte < bytes; byte += kFlatBytes) {
     const s64 channel = byte % channels;
     const s64 left = bytes - byte;
@@ -181,8 +177,8 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
     column.src = band.src + first;
     column.dst = dst + byte;
     if (call.residual != nullptr) {
-      column.residual = call.residual + band.image * residual_.image_stride +
-                        band.first * residual_.row_stride + byte;
+      column.residual = call.residual + band.image * conv_.residual.image_stride +
+                        band.first * conv_.residual.row_stride + byte;
     }
     column.mask = left >= kFlatBytes ? ~u64{0} : (u64{1} << left) - 1;
     column.constants = &(*packed_)[static_cast<size_t>(channel / phase_step_)];

@@ -41,7 +41,7 @@ class FlatDepthwise {
   FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec,
                 std::shared_ptr<const Packed> packed);
 
-  using Call = DepthwiseConv::Call;
+  using Call = ConvCall;
   void run(const Call& call) const noexcept;
 
  private:
@@ -50,11 +50,7 @@ class FlatDepthwise {
   void run_band(const Call& call, const Band& band) const noexcept;
 
   const FlatDepthwiseKernel& kernel_;
-  ConvGeometry geometry_;
-  EpilogueArgs epilogue_;
-  Placement input_;
-  Placement output_;
-  Placement residual_;
+  ConvProblem conv_;
   bool copy_;
   bool bounded_;
   bool wide_;

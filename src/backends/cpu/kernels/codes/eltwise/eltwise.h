@@ -7,11 +7,7 @@
 
 namespace octet {
 
-struct BinaryKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const BinaryRun&);
-};
+using BinaryKernel = KernelRow<BinaryRun>;
 
 // Best first.
 inline constexpr BinaryKernel kAddKernels[] = {

@@ -12,11 +12,7 @@
 
 namespace octet {
 
-struct PoolKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const PooledPixel&);
-};
+using PoolKernel = KernelRow<PooledPixel>;
 
 // Best first.
 inline constexpr PoolKernel kMaxPoolKernels[] = {

@@ -16,11 +16,7 @@ struct QuantizeKernel {
   void (*run)(const QuantizeRun&);
   void (*interleave3)(const InterleaveRun&);
 };
-struct DequantizeKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const DequantizeRun&);
-};
+using DequantizeKernel = KernelRow<DequantizeRun>;
 
 // Best first.
 inline constexpr QuantizeKernel kQuantizeKernels[] = {
@@ -37,16 +33,8 @@ inline constexpr DequantizeKernel kDequantizeKernels[] = {
 };
 
 // Of 16-bit codes; without plain rows.
-struct QuantizeWideKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const QuantizeWideRun&);
-};
-struct DequantizeWideKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const DequantizeWideRun&);
-};
+using QuantizeWideKernel = KernelRow<QuantizeWideRun>;
+using DequantizeWideKernel = KernelRow<DequantizeWideRun>;
 inline constexpr QuantizeWideKernel kQuantizeWideKernels[] = {
     {"quantize_f32_wide_avx2", Isa::avx2, quantize_f32_wide_avx2},
     {"quantize_f32_wide_neon", Isa::neon, quantize_f32_wide_neon},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 -> u8, and back, 16 at a time.
+#include "backends/cpu/kernels/codes/quantize/blocks.h"
 #include "backends/cpu/kernels/codes/quantize/quantize_args.h"
 #include "backends/cpu/kernels/codes/simd_avx2.h"
 
@@ -46,27 +47,13 @@ inline void dequantize8(const DequantizeRun& run, const u8* src, f32* dst) {
 }  // namespace
 
 void quantize_f32_u8_avx2(const QuantizeRun& run) {
-  s64 i = 0;
-  for (; i + 16 <= run.count; i += 16) quantize16(run, run.src + i, run.dst + i);
-  if (i == run.count) return;
-  f32 src[16] = {};
-  u8 dst[16];
-  const size_t rest = static_cast<size_t>(run.count - i);
-  memcpy(src, run.src + i, rest * sizeof(f32));
-  quantize16(run, src, dst);
-  memcpy(run.dst + i, dst, rest);
+  in_blocks<16>(run.src, run.dst, run.count,
+                [&](const f32* src, u8* dst) { quantize16(run, src, dst); });
 }
 
 void dequantize_u8_f32_avx2(const DequantizeRun& run) {
-  s64 i = 0;
-  for (; i + 8 <= run.count; i += 8) dequantize8(run, run.src + i, run.dst + i);
-  if (i == run.count) return;
-  u8 src[8] = {};
-  f32 dst[8];
-  const size_t rest = static_cast<size_t>(run.count - i);
-  memcpy(src, run.src + i, rest);
-  dequantize8(run, src, dst);
-  memcpy(run.dst + i, dst, rest * sizeof(f32));
+  in_blocks<8>(run.src, run.dst, run.count,
+               [&](const u8* src, f32* dst) { dequantize8(run, src, dst); });
 }
 
 }  // namespace octet

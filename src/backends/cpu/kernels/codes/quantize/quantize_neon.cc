@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 -> u8, and back, 16 at a time.
+#include "backends/cpu/kernels/codes/quantize/blocks.h"
 #include "backends/cpu/kernels/codes/quantize/quantize_args.h"
 #include "backends/cpu/kernels/codes/simd_neon.h"
 
@@ -48,28 +49,14 @@ inline void dequantize16(const DequantizeRun& run, const u8* src, f32* dst) {
 }  // namespace
 
 void quantize_f32_u8_neon(const QuantizeRun& run) {
-  const QuantizeRun copy = run;  // no store of codes changes it
-  s64 i = 0;
-  for (; i + 16 <= copy.count; i += 16) quantize16(copy, copy.src + i, copy.dst + i);
-  if (i == copy.count) return;
-  f32 src[16] = {};
-  u8 dst[16];
-  const size_t rest = static_cast<size_t>(copy.count - i);
-  memcpy(src, copy.src + i, rest * sizeof(f32));
-  quantize16(copy, src, dst);
-  memcpy(copy.dst + i, dst, rest);
+  // A copy of the run: no store of codes changes it.
+  in_blocks<16>(run.src, run.dst, run.count,
+                [run](const f32* src, u8* dst) { quantize16(run, src, dst); });
 }
 
 void dequantize_u8_f32_neon(const DequantizeRun& run) {
-  s64 i = 0;
-  for (; i + 16 <= run.count; i += 16) dequantize16(run, run.src + i, run.dst + i);
-  if (i == run.count) return;
-  f32 dst[16];
-  u8 src[16] = {};
-  const size_t rest = static_cast<size_t>(run.count - i);
-  memcpy(src, run.src + i, rest);
-  dequantize16(run, src, dst);
-  memcpy(run.dst + i, dst, rest * sizeof(f32));
+  in_blocks<16>(run.src, run.dst, run.count,
+                [&](const u8* src, f32* dst) { dequantize16(run, src, dst); });
 }
 
 void interleave3_u8_neon(const InterleaveRun& run) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 -> 16-bit codes, and back, 8 at a time.
+#include "backends/cpu/kernels/codes/quantize/blocks.h"
 #include "backends/cpu/kernels/codes/quantize/quantize_args.h"
 #include "backends/cpu/kernels/codes/simd_avx2.h"
 
@@ -33,26 +34,14 @@ inline __m256 wide_reals8(const DequantizeWideRun& run, const u16* src) {
 }  // namespace
 
 void quantize_f32_wide_avx2(const QuantizeWideRun& run) {
-  s64 i = 0;
-  for (; i + 8 <= run.count; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(run.dst + i), wide_codes8(run, run.src + i));
-  if (i == run.count) return;
-  f32 rest[8] = {};
-  u16 codes[8];
-  for (s64 k = i; k < run.count; ++k) rest[k - i] = run.src[k];
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), wide_codes8(run, rest));
-  for (s64 k = i; k < run.count; ++k) run.dst[k] = codes[k - i];
+  in_blocks<8>(run.src, run.dst, run.count, [&](const f32* src, u16* dst) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), wide_codes8(run, src));
+  });
 }
 
 void dequantize_wide_f32_avx2(const DequantizeWideRun& run) {
-  s64 i = 0;
-  for (; i + 8 <= run.count; i += 8) _mm256_storeu_ps(run.dst + i, wide_reals8(run, run.src + i));
-  if (i == run.count) return;
-  u16 rest[8] = {};
-  f32 reals[8];
-  for (s64 k = i; k < run.count; ++k) rest[k - i] = run.src[k];
-  _mm256_storeu_ps(reals, wide_reals8(run, rest));
-  for (s64 k = i; k < run.count; ++k) run.dst[k] = reals[k - i];
+  in_blocks<8>(run.src, run.dst, run.count,
+               [&](const u16* src, f32* dst) { _mm256_storeu_ps(dst, wide_reals8(run, src)); });
 }
 
 }  // namespace octet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 -> 16-bit codes, and back, 8 at a time.
+#include "backends/cpu/kernels/codes/quantize/blocks.h"
 #include "backends/cpu/kernels/codes/quantize/quantize_args.h"
 #include "backends/cpu/kernels/codes/simd_neon.h"
 
@@ -42,25 +43,13 @@ inline void wide_reals8(const DequantizeWideRun& run, const u16* src, f32* dst) 
 }  // namespace
 
 void quantize_f32_wide_neon(const QuantizeWideRun& run) {
-  s64 i = 0;
-  for (; i + 8 <= run.count; i += 8) vst1q_u16(run.dst + i, wide_codes8(run, run.src + i));
-  if (i == run.count) return;
-  f32 rest[8] = {};
-  u16 codes[8];
-  for (s64 k = i; k < run.count; ++k) rest[k - i] = run.src[k];
-  vst1q_u16(codes, wide_codes8(run, rest));
-  for (s64 k = i; k < run.count; ++k) run.dst[k] = codes[k - i];
+  in_blocks<8>(run.src, run.dst, run.count,
+               [&](const f32* src, u16* dst) { vst1q_u16(dst, wide_codes8(run, src)); });
 }
 
 void dequantize_wide_f32_neon(const DequantizeWideRun& run) {
-  s64 i = 0;
-  for (; i + 8 <= run.count; i += 8) wide_reals8(run, run.src + i, run.dst + i);
-  if (i == run.count) return;
-  u16 rest[8] = {};
-  f32 reals[8];
-  for (s64 k = i; k < run.count; ++k) rest[k - i] = run.src[k];
-  wide_reals8(run, rest, reals);
-  for (s64 k = i; k < run.count; ++k) run.dst[k] = reals[k - i];
+  in_blocks<8>(run.src, run.dst, run.count,
+               [&](const u16* src, f32* dst) { wide_reals8(run, src, dst); });
 }
 
 }  // namespace octet

@@ -7,11 +7,7 @@
 
 namespace octet {
 
-struct TableKernel {
-  const char* name;
-  Isa isa;
-  void (*run)(const TableRun&);
-};
+using TableKernel = KernelRow<TableRun>;
 
 // Best first.
 inline constexpr TableKernel kTableKernels[] = {
