@@ -201,34 +201,26 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
             type};
   const Tensor* bias = request.constant(kBias);
   const bool narrow = type != kF32;
-  try {
-    const ProductStep step{.kernel = narrow ? "dnnl_conv_bf16" : "dnnl_conv_f32",
-                           .slices = offer_slices(conv, request.target.threads),
-                           .weights = *request.constant(kWeights),
-                           .weights_given = plain(weight_dims(conv)),
-                           .bias = bias ? *bias : Tensor(),
-                           .residual_input = conv.residual ? size_t{kResidual} : size_t{0},
-                           .narrow_elements = narrow ? request.inputs[kX].shape.elements() : 0};
-    Candidate candidate = product_candidate(request, step);
-    if (!conv.image()) return candidate;
-    candidate.inputs[kX] = Layout::nhwc;
-    if (conv.residual) candidate.inputs[kResidual] = Layout::nhwc;
-    candidate.outputs = {Layout::nhwc};
-    return candidate;
-  } catch (const dnnl::error& error) {
-    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
-  }
+  const ProductStep step{.kernel = narrow ? "dnnl_conv_bf16" : "dnnl_conv_f32",
+                         .slices = offer_slices(conv, request.target.threads),
+                         .weights = *request.constant(kWeights),
+                         .weights_given = plain(weight_dims(conv)),
+                         .bias = bias ? *bias : Tensor(),
+                         .residual_input = conv.residual ? size_t{kResidual} : size_t{0},
+                         .narrow_elements = narrow ? request.inputs[kX].shape.elements() : 0};
+  Candidate candidate = product_candidate(request, step);
+  if (!conv.image()) return candidate;
+  candidate.inputs[kX] = Layout::nhwc;
+  if (conv.residual) candidate.inputs[kResidual] = Layout::nhwc;
+  candidate.outputs = {Layout::nhwc};
+  return candidate;
 }
 
 }  // namespace
 
 Offer lower_f_conv(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
-  if (multiplies_bf16(request)) {
-    Offer narrow = offer(request, memory::data_type::bf16);
-    if (!std::holds_alternative<Reject>(narrow)) return narrow;
-  }
-  return offer(request, kF32);
+  return product_offer(request, [&](memory::data_type type) { return offer(request, type); });
 }
 
 }  // namespace octet

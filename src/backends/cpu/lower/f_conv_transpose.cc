@@ -115,7 +115,7 @@ Offer lower_f_conv_transpose(const LowerRequest& request) {
            .pad_end = {}};
   read_window(request.node, d);
   const Tensor* bias = request.constant(kBias);
-  try {
+  return primitive_offer([&] {
     const ProductStep step{.kernel = "dnnl_conv_transpose_f32",
                            .slices = slices_of(d, request.target.threads),
                            .weights = *request.constant(kWeights),
@@ -126,9 +126,7 @@ Offer lower_f_conv_transpose(const LowerRequest& request) {
     candidate.inputs[kX] = Layout::nhwc;
     candidate.outputs = {Layout::nhwc};
     return candidate;
-  } catch (const dnnl::error& error) {
-    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
-  }
+  });
 }
 
 }  // namespace octet

@@ -125,6 +125,27 @@ bool multiplies_bf16(const LowerRequest& request);
 // All of the candidate but the layouts, which are linear until the caller says otherwise. The activation is the node's.
 Candidate product_candidate(const LowerRequest& request, ProductStep step);
 
+// What make() gives, or why not where oneDNN has no primitive for it.
+template <class Make>
+Offer primitive_offer(const Make& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
+  }
+}
+
+// make(type of what is multiplied): bf16 where the layer's product runs so and is offered, else f32.
+template <class Make>
+Offer product_offer(const LowerRequest& request, const Make& make) {
+  using Type = dnnl::memory::data_type;
+  if (multiplies_bf16(request)) {
+    Offer narrow = primitive_offer([&] { return make(Type::bf16); });
+    if (!std::holds_alternative<Reject>(narrow)) return narrow;
+  }
+  return primitive_offer([&] { return make(Type::f32); });
+}
+
 // begin of part `i` when `count` items are cut into `parts`.
 inline s64 part_begin(s64 count, s64 parts, s64 i) { return count * i / parts; }
 

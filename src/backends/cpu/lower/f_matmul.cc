@@ -148,32 +148,24 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
   const auto constant = [&](size_t i) {
     return request.constant(i) ? *request.constant(i) : Tensor();
   };
-  try {
-    ProductStep step{.kernel = narrow ? "dnnl_matmul_bf16" : "dnnl_matmul_f32",
-                     .slices = slices_of(product, geometry, request.target.threads),
-                     .weights = constant(kB),
-                     .bias = constant(kBias),
-                     .source = constant(kA),
-                     .residual_input = product.residual ? size_t{kResidual} : size_t{0},
-                     .narrow_elements = narrow ? request.inputs[kA].shape.elements() : 0};
-    // Only a shared right side is packed; batches are read in the order that the graph has.
-    step.weights_given = product.batched_b ? step.slices.front().weights()
-                                           : matrices(product, 1, product.k, product.n);
-    return product_candidate(request, step);
-  } catch (const dnnl::error& error) {
-    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
-  }
+  ProductStep step{.kernel = narrow ? "dnnl_matmul_bf16" : "dnnl_matmul_f32",
+                   .slices = slices_of(product, geometry, request.target.threads),
+                   .weights = constant(kB),
+                   .bias = constant(kBias),
+                   .source = constant(kA),
+                   .residual_input = product.residual ? size_t{kResidual} : size_t{0},
+                   .narrow_elements = narrow ? request.inputs[kA].shape.elements() : 0};
+  // Only a shared right side is packed; batches are read in the order that the graph has.
+  step.weights_given = product.batched_b ? step.slices.front().weights()
+                                         : matrices(product, 1, product.k, product.n);
+  return product_candidate(request, step);
 }
 
 }  // namespace
 
 Offer lower_f_matmul(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
-  if (multiplies_bf16(request)) {
-    Offer narrow = offer(request, memory::data_type::bf16);
-    if (!std::holds_alternative<Reject>(narrow)) return narrow;
-  }
-  return offer(request, kF32);
+  return product_offer(request, [&](memory::data_type type) { return offer(request, type); });
 }
 
 }  // namespace octet

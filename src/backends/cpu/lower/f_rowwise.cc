@@ -130,6 +130,19 @@ Candidate softmax_candidate(const LowerRequest& request, const FloatKernel<RowAr
   return candidate;
 }
 
+struct NormRows {
+  s64 rows, count;  // of elements
+};
+
+// From the axis on all is one row.
+NormRows norm_rows(const LowerRequest& request) {
+  const Shape& shape = request.inputs[0].shape;
+  const int axis =
+      normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node), shape.rank());
+  const s64 count = dims_product(shape, axis, shape.rank());
+  return {count == 0 ? 0 : shape.elements() / count, count};
+}
+
 }  // namespace
 
 Offer lower_f_softmax(const LowerRequest& request) {
@@ -152,11 +165,7 @@ Offer lower_f_rms_norm(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
   const Tensor* scale = request.constant(1);
   if (scale == nullptr) return Reject{"the scale is not constant"};
-  const Shape& shape = request.inputs[0].shape;
-  const int axis =
-      normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node), shape.rank());
-  const s64 count = dims_product(shape, axis, shape.rank());
-  const s64 rows = count == 0 ? 0 : shape.elements() / count;
+  const auto [rows, count] = norm_rows(request);
   return row_candidate(
       request, kRmsNormF32,
       {nullptr, rows, count, *scale, {}, attribute_of<&RowNormAttributes::epsilon>(request.node)});
@@ -170,11 +179,7 @@ Offer lower_f_layer_norm(const LowerRequest& request) {
   if (scale == nullptr || (request.has_input(2) && bias == nullptr)) {
     return Reject{"scale or bias is not constant"};
   }
-  const Shape& shape = request.inputs[0].shape;
-  const int axis =
-      normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node), shape.rank());
-  const s64 count = dims_product(shape, axis, shape.rank());
-  const s64 rows = count == 0 ? 0 : shape.elements() / count;
+  const auto [rows, count] = norm_rows(request);
   return row_candidate(
       request, kLayerNormF32,
       {nullptr, rows, count, *scale, bias ? *bias : Tensor(Dtype::f32, Shape{count}),

@@ -7,8 +7,8 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/kernels/codes/table/table.h"
-#include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/cpu/lower/unary_rows.h"
 #include "backends/host/queue.h"
 #include "ops/quantized/quant_axis.h"
 
@@ -20,15 +20,7 @@ template <class F>
 Candidate elementwise(const LowerRequest& request, const char* kernel, const F& run) {
   Candidate candidate = candidate_of(request, kernel, common_layout(request));
   candidate.strided = candidate.by_image = true;
-  candidate.bind = [run, input = request.inputs[0].shape,
-                    output = request.outputs[0].shape](const BindArgs& bind) -> RunStep {
-    const RowOperand operands[] = {{output, bind.outputs[0]}, {input, bind.inputs[0]}};
-    auto rows = std::make_shared<const Rows>(operands);
-    return [run, rows](const StepArgs& args) {
-      rows->for_each(pool_of(args),
-                     [&](const Rows::Offsets& at, s64 count) { run(args, at[0], at[1], count); });
-    };
-  };
+  candidate.bind = unary_rows(request, run);
   return candidate;
 }
 
