@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/guards.h"
+
+#include "ops/attributes/window.h"
+#include "ops/quantized/quantize_recurrent.h"
+#include "passes/match.h"
+#include "precision/decide.h"
+#include "precision/level_channels.h"
+
+namespace octet {
+namespace {
+
+// Beyond this share of the model's outputs, a layer is worth its time in f32 (docs/adr/0030); a depthwise one, which takes little of it in
+// either type, beyond an eighth of that.
+constexpr f64 kMostLost = 0.02;
+constexpr f64 kMostLostDepthwise = 0.0025;
+// Of what a normalization reads (docs/adr/0010).
+constexpr f64 kMostLostBeforeNorm = 0.0004;
+// Of a recurrent layer's, which the next layer rounds again: 20 dB.
+constexpr f64 kMostLostOfState = 0.01;
+
+}  // namespace
+
+// Whether it keeps the node real: whoever asks for INT8 has it, and is told.
+bool LossGuards::guards(const Node& node, const Loss& loss) const {
+  if (loss.sentence.empty()) return false;
+  if (!asked_.int8(node)) return true;
+  if (overruled_ != nullptr) overruled_->push_back({node.name, loss.lost, loss.sentence});
+  return false;
+}
+
+bool LossGuards::is_depthwise(const Node& node) const {
+  const Shape& weights = graph_.value(node.input(1)).type.shape;
+  return conv_groups(node) > 1 && weights.rank() == 4 && weights[1] == 1;
+}
+
+// A convolution whose input loses too much in codes.
+LossGuards::Loss LossGuards::channel_loss(const Node& node) const {
+  if (node.op->quant.kind != QuantKind::compute) return {};
+  const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
+  if (input == ranges_.end() || output == ranges_.end()) return {};
+  // What a user gave has the last word.
+  if (input->second.method == RangeMethod(RangeRule::given)) return {};
+  const f64 lost =
+      lost_share(graph_, node, input->second, output->second, relevance_.of(node.outputs[0]));
+  const f64 most = is_depthwise(node) ? kMostLostDepthwise : kMostLost;
+  if (lost <= most) return {};
+  return {lost, fmt::format(
+                    "one scale for all channels of '{}' would cost {:.1f} % of the model's outputs",
+                    graph_.value(node.inputs[0]).name, lost * 100)};
+}
+
+// A normalization of each channel by itself takes the rounding of its input along, which adds up where many stand in a row.
+LossGuards::Loss LossGuards::normalization_loss(const Node& node) const {
+  if (!is_op(node, "InstanceNormalization")) return {};
+  const std::string& name = graph_.value(node.inputs[0]).name;
+  const std::optional<f64> lost = lost_by_normalization(graph_, uses_, node, ranges_);
+  if (!lost)
+    return {1,
+            fmt::format("calibration does not know what codes of '{}' would cost (docs/adr/0010)",
+                        name)};
+  if (*lost <= kMostLostBeforeNorm) return {};
+  return {*lost, fmt::format("codes of '{}' would cost {:.3f} % of what it reads, more than "
+                             "{:.3f} (docs/adr/0010)",
+                             name, *lost * 100, kMostLostBeforeNorm * 100)};
+}
+
+// A recurrent layer without a form of codes, or whose state loses too much in them.
+std::optional<Decision> LossGuards::keeps_recurrence(const Node& node) const {
+  if (node.op->traits->recurrence_of_codes == nullptr) return std::nullopt;
+  if (std::string why = no_recurrence_of_codes(graph_, node); !why.empty())
+    return decide_real(ReasonCode::refused_by_operator, std::move(why));
+  const f64 lost = lost_by_recurrence(graph_, node, ranges_.at(node.inputs[0]));
+  if (lost <= kMostLostOfState) return std::nullopt;
+  const Loss loss{lost,
+                  fmt::format("codes of '{}' and of its state would cost {:.1f} % of its result",
+                              graph_.value(node.inputs[0]).name, lost * 100)};
+  if (!guards(node, loss)) return std::nullopt;
+  return decide_real(ReasonCode::kept_for_accuracy, loss.sentence);
+}
+
+std::optional<Decision> LossGuards::keeps(const Node& node) const {
+  if (const Loss loss = channel_loss(node); guards(node, loss))
+    return decide_real(ReasonCode::channel_loss, loss.sentence);
+  if (const Loss loss = normalization_loss(node); guards(node, loss))
+    return decide_real(ReasonCode::kept_for_accuracy, loss.sentence);
+  return keeps_recurrence(node);
+}
+
+}  // namespace octet
