@@ -10,20 +10,14 @@
 #include <thread>
 
 #include "graph/interpret.h"
-#include "graph/text.h"
 #include "octet/engine.h"
-#include "ops/registry.h"
 #include "runtime/inside.h"
-#include "runtime/model.h"
+#include "runtime/model_testing.h"
 
 namespace octet {
 namespace {
 
-std::shared_ptr<const Model> model_of(std::string_view text) {
-  auto model = std::make_shared<Model>();
-  model->graph = parse_graph(text, find_op);
-  return model;
-}
+using test::model_of;
 
 constexpr std::string_view kConv = R"(graph "g"(%x: u8[?,4,5,5]) {
   const %w: s8[2,4,1,1] = {1, -2, 3, -4, 5, -6, 7, -8}
@@ -180,11 +174,7 @@ TEST(Context, ManyContextsShareOneModel) {
 }
 
 TEST(Context, ConstantAndPassThroughOutputs) {
-  const auto model = model_of(R"(graph "g"(%x: f32[2]) {
-    const %c: f32[2] = {1.0, 2.0}
-    %y: f32[2] = Add(%x, %c) name "add"
-    return %c, %x, %y, %y
-  })");
+  const auto model = model_of(test::kUncomputedOutputs);
   Context context = Inside::context(model, {});
   const std::vector<Tensor> outputs =
       context.run(std::vector<Tensor>{Tensor::of<f32>({2}, std::vector<f32>{5, 6})});

@@ -10,17 +10,17 @@
 
 #include "backends/backends.h"
 #include "graph/interpret.h"
-#include "graph/text.h"
 #include "octet/engine.h"
-#include "ops/registry.h"
 #include "runtime/bound_plan.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
+#include "runtime/model_testing.h"
 #include "runtime/random_graph_testing.h"
 
 namespace octet {
 namespace {
 
+using test::model_of;
 using test::noise;
 
 void expect_equal(std::span<const Tensor> got, std::span<const Tensor> want,
@@ -142,34 +142,17 @@ TEST(Device, AForgottenWaitIsSeen) {
   EXPECT_GT(wrong, 0);
 }
 
-std::shared_ptr<const Model> model_of(std::string_view text) {
-  auto model = std::make_shared<Model>();
-  model->graph = parse_graph(text, find_op);
-  return model;
-}
-
 // A constant and an input that the graph returns, and a value under two names, are the host's; data that size other data go
 // through stages.
 TEST(Device, OutputsThatNothingComputes) {
-  const auto model = model_of(R"(graph "g"(%x: f32[2]) {
-    const %c: f32[2] = {1.0, 2.0}
-    %y: f32[2] = Add(%x, %c) name "add"
-    return %c, %x, %y, %y
-  })");
+  const auto model = model_of(test::kUncomputedOutputs);
   const std::vector<Tensor> inputs = {Tensor::of<f32>({2}, std::vector<f32>{5, 6})};
   Context context = Inside::context(model, {.device = "test:0"});
   expect_equal(context.run(inputs), interpret(model->graph, inputs), "test:0");
 }
 
 TEST(Device, SizesThatDependOnData) {
-  const auto model = model_of(R"(graph "g"(%x: f32[6]) {
-    const %two: f32[] = {2.0}
-    %m: f32[6] = Mul(%x, %two) name "m"
-    %n: s64[1,?] = NonZero(%m) name "n"
-    %f: f32[1,?] = Cast(%n) {to="f32"} name "f"
-    %y: f32[1,?] = Mul(%f, %two) name "y"
-    return %y
-  })");
+  const auto model = model_of(test::kSizedByData);
   const std::vector<Tensor> inputs = {Tensor::of<f32>({6}, std::vector<f32>{0, 1, 0, 2, 3, 0})};
   for (const char* device : {"test:0", "test:3"}) {
     Context context = Inside::context(model, {.device = device});

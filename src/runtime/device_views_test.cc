@@ -10,18 +10,18 @@
 #include "backends/backends.h"
 #include "backends/test/device.h"
 #include "graph/interpret.h"
-#include "graph/text.h"
 #include "octet/engine.h"
-#include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/device_memory_testing.h"
 #include "runtime/inside.h"
+#include "runtime/model_testing.h"
 #include "runtime/random_graph_testing.h"
 
 namespace octet {
 namespace {
 
 using test::DeviceTensor;
+using test::model_of;
 using testing::HasSubstr;
 
 Tensor ramp(const Shape& shape, u32 seed) {
@@ -38,12 +38,6 @@ void expect_same(const Tensor& got, const Tensor& want, const std::string& what)
 std::shared_ptr<const Model> random_model(u32 seed) {
   auto model = std::make_shared<Model>();
   model->graph = test::GraphMaker(2, seed).finish();
-  return model;
-}
-
-std::shared_ptr<const Model> model_of(std::string_view text) {
-  auto model = std::make_shared<Model>();
-  model->graph = parse_graph(text, find_op);
   return model;
 }
 
@@ -150,23 +144,12 @@ TEST(DeviceViews, AlignedInputsAreReadWhereTheyLie) {
 }
 
 TEST(DeviceViews, OutputsThatNothingComputes) {
-  const auto model = model_of(R"(graph "g"(%x: f32[2]) {
-    const %c: f32[2] = {1.0, 2.0}
-    %y: f32[2] = Add(%x, %c) name "add"
-    return %c, %x, %y, %y
-  })");
+  const auto model = model_of(test::kUncomputedOutputs);
   expect_runs(model, {Tensor::of<f32>({2}, std::vector<f32>{5, 6})}, "test:0");
 }
 
 TEST(DeviceViews, SizesThatDependOnData) {
-  const auto model = model_of(R"(graph "g"(%x: f32[6]) {
-    const %two: f32[] = {2.0}
-    %m: f32[6] = Mul(%x, %two) name "m"
-    %n: s64[1,?] = NonZero(%m) name "n"
-    %f: f32[1,?] = Cast(%n) {to="f32"} name "f"
-    %y: f32[1,?] = Mul(%f, %two) name "y"
-    return %y
-  })");
+  const auto model = model_of(test::kSizedByData);
   expect_runs(model, {Tensor::of<f32>({6}, std::vector<f32>{0, 1, 0, 2, 3, 0})}, "test:1");
 }
 

@@ -8,23 +8,16 @@
 #include <cstring>
 
 #include "graph/interpret.h"
-#include "graph/text.h"
 #include "octet/engine.h"
-#include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
-#include "runtime/model.h"
+#include "runtime/model_testing.h"
 
 namespace octet {
 namespace {
 
+using test::model_of;
 using ::testing::HasSubstr;
-
-std::shared_ptr<const Model> model_of(std::string_view text) {
-  auto model = std::make_shared<Model>();
-  model->graph = parse_graph(text, find_op);
-  return model;
-}
 
 Tensor floats(const Shape& shape, const std::vector<f32>& values) {
   return Tensor::of<f32>(shape, values);

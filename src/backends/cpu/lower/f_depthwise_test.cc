@@ -2,14 +2,22 @@
 // The depthwise kernel against the scalar reference, to the bit.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
+#include "backends/cpu/lower/specials_testing.h"
 
 namespace octet {
 namespace {
+
+void set_activation(Probe& probe, const std::string& activation) {
+  if (!activation.empty()) probe.attrs.set("activation", activation);
+  if (activation == "clip") {
+    probe.attrs.set("activation_min", -0.5f);
+    probe.attrs.set("activation_max", 0.75f);
+  }
+}
 
 struct Case {
   Shape x;
@@ -36,11 +44,7 @@ TEST(FloatDepthwise, EqualsTheReference) {
       probe.attrs.set("strides", c.strides);
       probe.attrs.set("pads", c.pads);
       probe.attrs.set("dilations", c.dilations);
-      if (!c.activation.empty()) probe.attrs.set("activation", c.activation);
-      if (c.activation == "clip") {
-        probe.attrs.set("activation_min", -0.5f);
-        probe.attrs.set("activation_max", 0.75f);
-      }
+      set_activation(probe, c.activation);
       probe.inputs[0].tensor.mutable_as<f32>()[0] = std::numeric_limits<f32>::quiet_NaN();
       const Tensor want = probe.reference()[0];
       for (const Isa isa : simd_levels()) {
@@ -92,11 +96,7 @@ Probe taps_probe(const TapsCase& c) {
   probe.attrs.set("strides", c.strides);
   probe.attrs.set("pads", c.pads);
   probe.attrs.set("dilations", c.dilations);
-  if (!c.activation.empty()) probe.attrs.set("activation", c.activation);
-  if (c.activation == "clip") {
-    probe.attrs.set("activation_min", -0.5f);
-    probe.attrs.set("activation_max", 0.75f);
-  }
+  set_activation(probe, c.activation);
   return probe;
 }
 
@@ -128,14 +128,8 @@ TEST(FloatDepthwiseTaps, KeepsNanAndInfinities) {
     const Tensor want = probe.reference()[0];
     for (const Isa isa : simd_levels()) {
       probe.isa = isa;
-      const Tensor got = run_probe(probe, lower_f_depthwise_taps).outputs[0];
-      for (size_t i = 0; i < got.as<f32>().size(); ++i) {
-        const f32 g = got.as<f32>()[i], w = want.as<f32>()[i];
-        ASSERT_EQ(std::isnan(g), std::isnan(w)) << to_string(c.x) << " " << i;
-        if (std::isinf(w)) {
-          ASSERT_EQ(g, w) << to_string(c.x) << " " << i;
-        }
-      }
+      expect_same_specials(run_probe(probe, lower_f_depthwise_taps).outputs[0], want,
+                           to_string(c.x));
     }
   }
 }

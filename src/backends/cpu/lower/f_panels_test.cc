@@ -9,6 +9,7 @@
 
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
+#include "backends/cpu/lower/specials_testing.h"
 #include "plan/own_attributes.h"
 
 namespace octet {
@@ -119,27 +120,25 @@ TEST(FloatPanels, ResultsAreRounded) {
   }
 }
 
+// NaN and both infinities among the activations.
+void put_specials(Probe& probe) {
+  const auto x = probe.inputs[0].tensor.mutable_as<f32>();
+  x[5] = std::numeric_limits<f32>::quiet_NaN();
+  x[x.size() / 2] = std::numeric_limits<f32>::infinity();
+  x[x.size() / 3] = -std::numeric_limits<f32>::infinity();
+}
+
 // docs/numerics.md, section 8.
 TEST(FloatPanels, KeepNanAndInfinities) {
   for (const char* activation : {"", "relu", "clip", "leaky_relu"}) {
     Case c = kCases[1];
     c.activation = activation;
     Probe probe = conv_probe(c);
-    const auto x = probe.inputs[0].tensor.mutable_as<f32>();
-    x[5] = std::numeric_limits<f32>::quiet_NaN();
-    x[x.size() / 2] = std::numeric_limits<f32>::infinity();
-    x[x.size() / 3] = -std::numeric_limits<f32>::infinity();
+    put_specials(probe);
     const Tensor want = probe.reference()[0];
     for (const Isa isa : panel_levels()) {
       probe.isa = isa;
-      const Tensor got = run_probe(probe, lower_f_conv_panels).outputs[0];
-      for (size_t i = 0; i < got.as<f32>().size(); ++i) {
-        const f32 g = got.as<f32>()[i], w = want.as<f32>()[i];
-        ASSERT_EQ(std::isnan(g), std::isnan(w)) << activation << " " << i;
-        if (std::isinf(w)) {
-          ASSERT_EQ(g, w) << activation << " " << i;
-        }
-      }
+      expect_same_specials(run_probe(probe, lower_f_conv_panels).outputs[0], want, activation);
     }
   }
 }
@@ -195,24 +194,15 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
     Case c = kWinogradCases[1];
     c.activation = activation;
     Probe probe = conv_probe(c);
-    const auto x = probe.inputs[0].tensor.mutable_as<f32>();
-    x[5] = std::numeric_limits<f32>::quiet_NaN();
-    x[x.size() / 2] = std::numeric_limits<f32>::infinity();
-    x[x.size() / 3] = -std::numeric_limits<f32>::infinity();
-    x[100] = 3e38f;
+    put_specials(probe);
+    probe.inputs[0].tensor.mutable_as<f32>()[100] = 3e38f;
     probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false, Layout::nhwc});
     const Tensor want = probe.reference()[0];
     Tensor first;
     for (const Isa isa : panel_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_winograd).outputs[0];
-      for (size_t i = 0; i < got.as<f32>().size(); ++i) {
-        const f32 g = got.as<f32>()[i], w = want.as<f32>()[i];
-        ASSERT_EQ(std::isnan(g), std::isnan(w)) << activation << " " << i;
-        if (std::isinf(w)) {
-          ASSERT_EQ(g, w) << activation << " " << i;
-        }
-      }
+      expect_same_specials(got, want, activation);
       if (first) expect_same_f32(got, first, activation);
       first = got;
     }

@@ -41,6 +41,17 @@ std::vector<ConvCase> conv_cases() {
           {{1, 3, 6, 7, 8}, {4, 3, 3, 3, 3}, window({1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}, 1)}};
 }
 
+void expect_close_on_threads(Probe& probe, Offer (*lowering)(const LowerRequest&),
+                             const std::string& what) {
+  const Tensor want = probe.reference()[0];
+  for (int threads : {1, 2, 3}) {
+    probe.threads = threads;
+    const ProbeResult result = run_probe(probe, lowering);
+    ASSERT_EQ(result.reject, "");
+    expect_close_f32(result.outputs[0], want, what);
+  }
+}
+
 TEST(FloatConv, IsCloseToTheReference) {
   OCTET_NEEDS_ISA(Isa::avx2);
   const std::string activations[] = {"", "relu", "clip", "leaky_relu"};
@@ -56,13 +67,7 @@ TEST(FloatConv, IsCloseToTheReference) {
     probe.attrs.set("activation_alpha", 0.2f);
     for (bool residual : {false, true}) {
       if (residual) probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false});
-      const Tensor want = probe.reference()[0];
-      for (int threads : {1, 2, 3}) {
-        probe.threads = threads;
-        const ProbeResult result = run_probe(probe, lower_f_conv);
-        ASSERT_EQ(result.reject, "");
-        expect_close_f32(result.outputs[0], want, to_string(c.x) + to_string(c.w));
-      }
+      expect_close_on_threads(probe, lower_f_conv, to_string(c.x) + to_string(c.w));
     }
   }
 }
@@ -191,13 +196,7 @@ TEST(FloatMatMul, IsCloseToTheReference) {
       } else if (step == 2 && c.b.rank() > 1) {
         probe.inputs.push_back({random_f32(out, 4)});
       }
-      const Tensor want = probe.reference()[0];
-      for (int threads : {1, 2, 3}) {
-        probe.threads = threads;
-        const ProbeResult result = run_probe(probe, lower_f_matmul);
-        ASSERT_EQ(result.reject, "");
-        expect_close_f32(result.outputs[0], want, to_string(c.a) + to_string(c.b));
-      }
+      expect_close_on_threads(probe, lower_f_matmul, to_string(c.a) + to_string(c.b));
     }
   }
 }
