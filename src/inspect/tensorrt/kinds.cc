@@ -109,22 +109,23 @@ void add_geometry(const ConvGeometry& geometry, Json& to) {
   to["Groups"] = geometry.groups;
 }
 
-TensorRtKind convolution(const TensorRtNode& layer) {
+// `geometry_of`: of the node, its input and its weights.
+template <class GeometryOf>
+TensorRtKind convolution_of(const TensorRtNode& layer, const char* type,
+                            const GeometryOf& geometry_of) {
   Json parameters = {{"ParameterType", "Convolution"}};
   if (layer.is_static())
-    add_geometry(conv_geometry(layer.node, layer.inputs[0].shape, layer.inputs[1].shape),
-                 parameters);
+    add_geometry(geometry_of(layer.node, layer.inputs[0].shape, layer.inputs[1].shape), parameters);
   add_product(layer, parameters);
-  return {"CaskConvolution", std::move(parameters)};
+  return {type, std::move(parameters)};
+}
+
+TensorRtKind convolution(const TensorRtNode& layer) {
+  return convolution_of(layer, "CaskConvolution", conv_geometry);
 }
 
 TensorRtKind deconvolution(const TensorRtNode& layer) {
-  Json parameters = {{"ParameterType", "Convolution"}};
-  if (layer.is_static())
-    add_geometry(conv_transpose_geometry(layer.node, layer.inputs[0].shape, layer.inputs[1].shape),
-                 parameters);
-  add_product(layer, parameters);
-  return {"CaskDeconvolutionV2", std::move(parameters)};
+  return convolution_of(layer, "CaskDeconvolutionV2", conv_transpose_geometry);
 }
 
 TensorRtKind matrix_product(const TensorRtNode& layer) {
