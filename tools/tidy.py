@@ -25,6 +25,7 @@ REVIEWED = {
     ("include/octet/tensor_view.h", "google-explicit-constructor"): "bytes that may be written are bytes that may be read",
     ("include/octet/plugin.h", "readability-identifier-naming"): "names of the interface in C",
     ("include/octet/octet.h", "readability-identifier-naming"): "names of the interface in C",
+    ("src/plan/value_forms.h", "modernize-use-nullptr"): "a comparison that the compiler writes has no literal of ours",
     ("src/capi/handles.h", "readability-identifier-naming"): "names of the interface in C",
     ("src/arch/isa.h", "readability-identifier-naming"): "levels read as the enumerators of features do",
     ("src/backends/cpu/kernels/codes/pool/pool_args.h", "google-build-namespaces"): "compiled for each level, none of which may stand for another",
