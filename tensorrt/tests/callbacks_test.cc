@@ -7,7 +7,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-// accepted without effect: IGpuAllocator::*, IGpuAsyncAllocator::*: memory is the host's, and nobody asks them for it
+// accepted without effect: IGpuAllocator::*, IGpuAsyncAllocator::*: Octet allocates memory itself, and never asks them
 class CountingAllocator : public IGpuAllocator {
  public:
   void* allocate(uint64_t const, uint64_t const, AllocatorFlags const) noexcept override {

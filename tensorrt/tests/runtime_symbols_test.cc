@@ -160,7 +160,7 @@ TEST(Engine, OfLevelTenHasNothingToStream) {
 // IExecutionContext::setTemporaryStorageAllocator, IExecutionContext::getTemporaryStorageAllocator,
 // IExecutionContext::setAuxStreams, IExecutionContext::setPersistentCacheLimit, IExecutionContext::getPersistentCacheLimit,
 // IExecutionContext::setNvtxVerbosity, IExecutionContext::getNvtxVerbosity, IBuilder::setGpuAllocator,
-// IRuntime::setGpuAllocator: memory is the host's, and contexts take their own
+// IRuntime::setGpuAllocator: Octet allocates the memory of contexts itself
 // accepted without effect: IExecutionContext::setDebugListener, IExecutionContext::getDebugListener,
 // IExecutionContext::setAllTensorsDebugState: no tensor can be marked, so that a listener has nothing to hear
 // refused: IExecutionContext::setTensorDebugState, IExecutionContext::getDebugState, IExecutionContext::setUnfusedTensorsDebugState,
