@@ -167,6 +167,24 @@ TEST(TensorRtInspector, KindsOfFloatLayers) {
   expect_connected(all);
 }
 
+TEST(TensorRtInspector, MovesHaveTheirAxesAndNoListIsEmpty) {
+  const Json all = information(engine_of(R"(graph "moves"(%x: f32[1,8,4,4]) {
+    %r: f32[4,4,8,1] = Transpose(%x) name "reversed"
+    %t: f32[1,4,4,8] = Transpose(%r) {perm=ints[3, 0, 1, 2]} name "turned"
+    %s: f32[1,4,4,8] = Sigmoid(%t) name "sig"
+    %u: f32[1,8,4,4] = Transpose(%s) {perm=ints[0, 3, 1, 2]} name "back"
+    return %u
+  })"));
+  const Json& reversed = layer_with(all, "Name", "reversed");
+  EXPECT_EQ(reversed["FirstTranspose"], Json({3, 2, 1, 0}));
+  EXPECT_EQ(reversed["SecondTranspose"], Json({0, 1, 2, 3}));
+  EXPECT_EQ(reversed["Reshape"], "nbDims=-1");
+  for (const Json& layer : all["Layers"]) {
+    for (const auto& [key, value] : layer.items())
+      EXPECT_FALSE(value.is_array() && value.empty()) << key << " of " << layer.dump(1);
+  }
+}
+
 TEST(TensorRtInspector, AProductOfActivationsHasNoWeights) {
   const Json all = information(engine_of(R"(graph "p"(%x: f32[2,4,4]) {
   %e: f32[2,4,4] = Exp(%x) name "exp"

@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "graph/op_traits.h"
 #include "inspect/tensorrt/formats.h"
-#include "ops/attributes/moves.h"
 #include "ops/attributes/normalization.h"
 #include "ops/attributes/sampling.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/shared/conv.h"
+#include "ops/shared/permutation.h"
 #include "ops/shared/pool.h"
 
 namespace octet {
@@ -221,26 +222,38 @@ TensorRtKind pointwise(const TensorRtNode& layer) {
            {"NbOutputVars", outputs.size()},
            {"OutputVars", outputs},
            {"NbParams", 0},
-           {"Params", Json::array()},
            {"NbLiterals", 0},
-           {"Literals", Json::array()},
            {"NbOperations", 1},
            {"Operations", Json::array({op_name(layer)})}}};
 }
 
-TensorRtKind shuffle(const TensorRtNode& layer) {
-  Json first = Json::array();
-  for (const s64 axis :
-       attribute_of<&TransposeAttributes::perm>(layer.node).value_or(std::vector<s64>{}))
-    first.push_back(axis);
-  std::string reshape = fmt::format("nbDims={}", layer.outputs[0].shape.rank());
-  if (!first.empty()) reshape = "nbDims=-1";
+Json unmoved_axes(const Shape& shape) {
+  std::vector<int> axes(static_cast<size_t>(std::max(shape.rank(), 0)));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// Reads in another order of axes, or writes as another shape; never both.
+TensorRtKind shuffled(const Json& first, std::string_view reshape, const Json& second) {
   return {"Shuffle",
           {{"ParameterType", "Shuffle"},
            {"FirstTranspose", first},
            {"Reshape", reshape},
-           {"SecondTranspose", Json::array()},
+           {"SecondTranspose", second},
            {"ZeroIsPlaceholder", 0}}};
+}
+
+TensorRtKind transpose(const TensorRtNode& layer) {
+  const Shape& shape = layer.inputs[0].shape;
+  Json first = unmoved_axes(shape);
+  if (shape.rank() > 0) first = permutation_of(layer.node, shape.rank());
+  return shuffled(first, "nbDims=-1", unmoved_axes(layer.outputs[0].shape));
+}
+
+TensorRtKind shuffle(const TensorRtNode& layer) {
+  const Shape& shape = layer.outputs[0].shape;
+  return shuffled(unmoved_axes(layer.inputs[0].shape), fmt::format("nbDims={}", shape.rank()),
+                  unmoved_axes(shape));
 }
 
 using Describe = TensorRtKind (*)(const TensorRtNode&);
