@@ -30,6 +30,7 @@ struct Attempt {
   Samples samples = kUsual;
   bool one_sample = false;  // the batch becomes 1
   s64 image = 0;            // unless 0, images have this size
+  s64 channels = 0;         // unless 0, images of which nothing is stated have so many channels
 };
 
 // The usual sizes; where the model refuses these: a batch of 1, sequences long enough for convolutions of spectrograms and of sound, and images
@@ -60,6 +61,26 @@ constexpr Attempt kAttempts[] = {
 };
 
 bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
+
+bool is_open_image(const Shape& shape) {
+  return shape.rank() == 4 && shape[1] < 0 && shape[2] < 0 && shape[3] < 0;
+}
+
+// Where the channels of an image are open too, as exporters of transformers leave them, and the usual ones are refused, most models take
+// colors, some shades of gray.
+std::vector<Attempt> attempts_for(const std::vector<Shape>& declared) {
+  std::vector<Attempt> attempts(std::begin(kAttempts), std::end(kAttempts));
+  if (std::ranges::none_of(declared, is_open_image)) return attempts;
+  std::vector<Attempt> stated;
+  for (const s64 channels : {3, 1}) {
+    for (Attempt attempt : kAttempts) {
+      attempt.channels = channels;
+      stated.push_back(attempt);
+    }
+  }
+  attempts.insert(attempts.begin() + 1, stated.begin(), stated.end());
+  return attempts;
+}
 
 s64 size_at(const Shape& shape, int d, const SampleSizes& sizes) {
   if (d == 0) return sizes.batch;
@@ -122,7 +143,8 @@ SampledTypes sample(const Graph& graph, const Samples& samples, PropagateOptions
   return types;
 }
 
-// Attempts take steps of the budget only where they succeed: with too few left, types would stay unknown, which no size contradicts.
+// Attempts take steps of the budget only where they succeed: with too few left, types would stay unknown, which no size contradicts. Behind
+// the first, shapes alone are asked before weights are folded: most attempts end there.
 class Attempts {
  public:
   Attempts(const Graph& graph, const PropagateOptions& options)
@@ -130,18 +152,12 @@ class Attempts {
 
   SampledTypes run(const Samples& samples) {
     if (options_.budget == nullptr) return sample(graph_, samples, options_);
-    FoldingBudget& shared = *options_.budget;
-    FoldingBudget trial = shared;
-    PropagateOptions options = options_;
-    options.budget = &trial;
-    try {
-      SampledTypes types = sample(graph_, samples, options);
-      shared = trial;
-      return types;
-    } catch (const Error&) {
-      wasted_ += shared.left() - trial.left();
-      throw;
-    }
+    PropagateOptions shapes_alone = options_;
+    shapes_alone.fold_bytes = kBytesOfShapes;
+    if (tried_++ > 0) attempt(samples, shapes_alone);
+    std::pair<SampledTypes, FoldingBudget> found = attempt(samples, options_);
+    *options_.budget = found.second;
+    return std::move(found.first);
   }
 
   // Those that failed took as much as all folding may: constants in which hours lie are not folded for each again.
@@ -150,8 +166,24 @@ class Attempts {
   }
 
  private:
+  static constexpr s64 kBytesOfShapes = 4096;
+
+  // With what is left of the budget behind it.
+  std::pair<SampledTypes, FoldingBudget> attempt(const Samples& samples, PropagateOptions options) {
+    FoldingBudget trial = *options_.budget;
+    options.budget = &trial;
+    try {
+      SampledTypes types = sample(graph_, samples, options);
+      return {std::move(types), trial};
+    } catch (const Error&) {
+      wasted_ += options_.budget->left() - trial.left();
+      throw;
+    }
+  }
+
   const Graph& graph_;
   const PropagateOptions& options_;
+  size_t tried_ = 0;
   f64 wasted_ = 0;
 };
 
@@ -160,6 +192,7 @@ std::vector<Shape> stated_shapes(const std::vector<Shape>& declared, const Attem
   std::vector<Shape> shapes = declared;
   for (Shape& shape : shapes) {
     if (attempt.one_sample && shape.rank() > 0 && shape[0] < 0) shape[0] = 1;
+    if (attempt.channels > 0 && is_open_image(shape)) shape[1] = attempt.channels;
     for (int d = 0; attempt.image > 0 && d < shape.rank(); ++d) {
       if (is_image_size(shape, d) && shape[d] < 0) shape[d] = attempt.image;
     }
@@ -205,7 +238,7 @@ SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptio
   std::vector<std::vector<Shape>> tried;
   std::optional<Error> first;
   Attempts attempts(graph, options);
-  for (const Attempt& attempt : kAttempts) {
+  for (const Attempt& attempt : attempts_for(declared)) {
     set_input_shapes(graph, stated_shapes(declared, attempt));
     std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
     std::ranges::copy(sample_shapes(graph, attempt.samples.second), std::back_inserter(sizes));
