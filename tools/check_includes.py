@@ -94,7 +94,7 @@ def product_problems():
 # Folders of programs that see what is installed, and what else they may include.
 API_USERS = {"cli": ("cli/", "tensorrt/trtexec/trtexec.h"), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": ("integrations/wire/",),
              "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": (),
-             "tensorrt/trtexec": ("tensorrt/trtexec/", "cli/"), "tensorrt/tests": ("Nv", "abi_slots.def"), "tensorrt/python": ("Nv",)}
+             "tensorrt/trtexec": ("tensorrt/trtexec/", "cli/"), "tensorrt/tests": ("Nv", "abi_slots.def", "plain_v3.h"), "tensorrt/python": ("Nv",)}
 # They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
 INSIDE = {"bench/conv_bench.cc", "bench/counts.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
 

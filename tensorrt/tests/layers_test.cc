@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the layers that few programs use compute, on whole numbers, and that each keeps the properties that it is given.
+#include "kept.h"
 #include "support.h"
 
 namespace trt_test {
 namespace {
 
 using Values = std::vector<float>;
-
-// set NAME, get NAME.
-#define EXPECT_KEPT(layer, Name, value) \
-  (layer)->set##Name(value);            \
-  EXPECT_EQ((layer)->get##Name(), value)
-#define EXPECT_KEPT_SIZES(layer, Name, value) \
-  (layer)->set##Name(value);                  \
-  EXPECT_EQ(sizes_of((layer)->get##Name()), sizes_of(value))
-#define EXPECT_KEPT_WEIGHTS(layer, Name, value) \
-  (layer)->set##Name(value);                    \
-  EXPECT_EQ((layer)->get##Name().values, (value).values)
 
 ITensor* as_float(INetworkDefinition& n, ITensor& tensor) {
   ICastLayer* cast = n.addCast(tensor, DataType::kFLOAT);

@@ -149,35 +149,29 @@ TEST_F(FactorTest, WhatAPlanSaysOfPluginsIsNotBelieved) {
   EXPECT_EQ(counts.deserialized, 0);
 }
 
-TEST_F(FactorTest, FormatsOfAPlanAreThoseThatThereAre) {
+// An engine of one copy, whose plan tells `key` as each of `values` in place of `own`: it is refused, with `said`.
+void expect_refused(const std::string& key, const char* own, std::vector<const char*> values,
+                    const char* said) {
   Maker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{3, 2});
   maker.network->markOutput(*maker.network->addIdentity(*x)->getOutput(0));
   ASSERT_TRUE(maker.build()) << maker.logger.text;
   const Own<IRuntime> runtime(createInferRuntime(maker.logger));
-  for (const char* format : {"-5", "13", "26"}) {
+  for (const char* value : values) {
     maker.logger.text.clear();
-    const std::string plan =
-        forged(maker.plan_bytes, "\"format\":0", std::string("\"format\":") + format);
-    EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << format;
-    EXPECT_TRUE(maker.logger.has("the format of")) << format << "\n" << maker.logger.text;
+    const std::string plan = forged(maker.plan_bytes, key + own, key + value);
+    EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << value;
+    EXPECT_TRUE(maker.logger.has(said)) << value << "\n" << maker.logger.text;
   }
+}
+
+TEST_F(FactorTest, FormatsOfAPlanAreThoseThatThereAre) {
+  expect_refused("\"format\":", "0", {"-5", "13", "26"}, "the format of");
 }
 
 // Clients make memory by the sizes that a plan tells them.
 TEST_F(FactorTest, SizesOfAPlanAreThoseOfItsEngine) {
-  Maker maker;
-  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{3, 2});
-  maker.network->markOutput(*maker.network->addIdentity(*x)->getOutput(0));
-  ASSERT_TRUE(maker.build()) << maker.logger.text;
-  const Own<IRuntime> runtime(createInferRuntime(maker.logger));
-  for (const char* sizes : {"[3,1]", "[3]", "[3,2,1]", "[-7,2]", "[]"}) {
-    maker.logger.text.clear();
-    const std::string plan =
-        forged(maker.plan_bytes, "\"dims\":[3,2]", std::string("\"dims\":") + sizes);
-    EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << sizes;
-    EXPECT_TRUE(maker.logger.has("the sizes of")) << sizes << "\n" << maker.logger.text;
-  }
+  expect_refused("\"dims\":", "[3,2]", {"[3,1]", "[3]", "[3,2,1]", "[-7,2]", "[]"}, "the sizes of");
 }
 
 }  // namespace

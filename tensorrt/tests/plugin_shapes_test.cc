@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 
+#include "plain_v3.h"
 #include "support.h"
 
 #if NV_TENSORRT_MAJOR >= 10
@@ -26,20 +27,13 @@ struct ShapesSeen {
 ShapesSeen seen;
 
 // The numbers of x again and again, as many as a tensor of the sizes holds that the shape inputs tell.
-class Repeated : public IPluginV3,
-                 public IPluginV3OneCore,
-                 public IPluginV3OneBuild,
-                 public IPluginV3OneRuntime {
+class Repeated : public PlainV3<IPluginV3OneBuild> {
  public:
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
+  static constexpr const char* kName = "Repeated";
+  static constexpr const char* kSpace = "";
+
   IPluginV3* clone() noexcept override { return new Repeated; }
-  char const* getPluginName() const noexcept override { return "Repeated"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
-  char const* getPluginNamespace() const noexcept override { return ""; }
+  char const* getPluginName() const noexcept override { return kName; }
   int32_t getNbOutputs() const noexcept override { return seen.first_rows ? 2 : 1; }
   int32_t configurePlugin(DynamicPluginTensorDesc const*, int32_t inputs,
                           DynamicPluginTensorDesc const*, int32_t) noexcept override {
@@ -112,24 +106,15 @@ class Repeated : public IPluginV3,
     }
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
-  PluginFieldCollection const* getFieldsToSerialize() noexcept override { return &fields_; }
-
- private:
-  PluginFieldCollection fields_ = {0, nullptr};
 };
 
-class RepeatedCreator : public IPluginCreatorV3One {
+class RepeatedCreator : public PlainCreatorV3<Repeated> {
  public:
-  IPluginV3* createPlugin(char const*, PluginFieldCollection const* fields,
-                          TensorRTPhase) noexcept override {
+  IPluginV3* createPlugin(char const* name, PluginFieldCollection const* fields,
+                          TensorRTPhase phase) noexcept override {
     seen.fields = fields->nbFields;
-    return new Repeated;
+    return PlainCreatorV3::createPlugin(name, fields, phase);
   }
-  PluginFieldCollection const* getFieldNames() noexcept override { return nullptr; }
-  char const* getPluginName() const noexcept override { return "Repeated"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
-  char const* getPluginNamespace() const noexcept override { return ""; }
 };
 
 // Of a result whose sizes a run tells.

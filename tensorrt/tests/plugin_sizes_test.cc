@@ -2,6 +2,7 @@
 // Plugins of level 10 whose results data size: size tensors.
 #include <algorithm>
 
+#include "plain_v3.h"
 #include "support.h"
 
 #if NV_TENSORRT_MAJOR >= 10
@@ -28,25 +29,15 @@ SizesAsked sizes_asked;
 int code_runs = 0;
 
 // Numbers of x, and how many of them are above 0.
-class Positives : public IPluginV3,
-                  public IPluginV3OneCore,
-                  public IPluginV3OneBuild,
-                  public IPluginV3OneRuntime {
+class Positives : public PlainV3<IPluginV3OneBuild> {
  public:
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
+  static constexpr const char* kName = "Positives";
+  static constexpr const char* kSpace = "test";
+
   IPluginV3* clone() noexcept override { return new Positives; }
-  char const* getPluginName() const noexcept override { return "Positives"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
-  char const* getPluginNamespace() const noexcept override { return "test"; }
+  char const* getPluginName() const noexcept override { return kName; }
+  char const* getPluginNamespace() const noexcept override { return kSpace; }
   int32_t getNbOutputs() const noexcept override { return 2; }
-  int32_t configurePlugin(DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*,
-                          int32_t) noexcept override {
-    return 0;
-  }
   int32_t getOutputDataTypes(DataType* types, int32_t, DataType const*,
                              int32_t) const noexcept override {
     types[0] = DataType::kFLOAT;
@@ -85,10 +76,6 @@ class Positives : public IPluginV3,
     return (codes || desc.type == wanted) && desc.format == TensorFormat::kLINEAR;
   }
   int32_t setTactic(int32_t) noexcept override { return 0; }
-  int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const*,
-                        int32_t) noexcept override {
-    return 0;
-  }
   int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const*, void const* const* inputs,
                   void* const* outputs, void*, cudaStream_t) noexcept override {
     const bool codes = in->type == DataType::kINT8;
@@ -112,8 +99,6 @@ class Positives : public IPluginV3,
     *static_cast<int32_t*>(outputs[1]) = sizes_asked.lies ? 99 : count;
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
-  PluginFieldCollection const* getFieldsToSerialize() noexcept override { return &fields_; }
 
  private:
   static const IDimensionExpr& all_of(const DimsExprs& dims, IExprBuilder& builder) {
@@ -122,19 +107,6 @@ class Positives : public IPluginV3,
       all = builder.operation(DimensionOperation::kPROD, *all, *dims.d[i]);
     return *all;
   }
-  PluginFieldCollection fields_ = {0, nullptr};
-};
-
-class PositivesCreator : public IPluginCreatorV3One {
- public:
-  IPluginV3* createPlugin(char const*, PluginFieldCollection const*,
-                          TensorRTPhase) noexcept override {
-    return new Positives;
-  }
-  PluginFieldCollection const* getFieldNames() noexcept override { return nullptr; }
-  char const* getPluginName() const noexcept override { return "Positives"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
-  char const* getPluginNamespace() const noexcept override { return "test"; }
 };
 
 class Received : public IOutputAllocator {
@@ -178,7 +150,7 @@ class PluginSizesTest : public ::testing::Test {
   }
 
  private:
-  PositivesCreator creator_;
+  PlainCreatorV3<Positives> creator_;
 };
 
 TEST_F(PluginSizesTest, AreWhatTheRunSays) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins of level 10: one class with three capabilities, made by a creator of its own kind.
+#include "plain_v3.h"
 #include "support.h"
 
 #if NV_TENSORRT_MAJOR >= 10
@@ -22,10 +23,7 @@ struct V3Counts {
 V3Counts v3;
 
 // y = x * factor, or what x is written over with.
-class ScaleV3 : public IPluginV3,
-                public IPluginV3OneCore,
-                public IPluginV3OneBuildV2,
-                public IPluginV3OneRuntime {
+class ScaleV3 : public PlainV3<IPluginV3OneBuildV2> {
  public:
   explicit ScaleV3(float factor, TensorRTPhase phase = TensorRTPhase::kBUILD)
       : factor_(factor), phase_(phase) {
@@ -35,26 +33,13 @@ class ScaleV3 : public IPluginV3,
   }
   ~ScaleV3() override { v3.alive -= 1; }
   IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
     const bool hides = v3.hides_build && phase_ == TensorRTPhase::kRUNTIME;
     if (type == PluginCapabilityType::kBUILD && hides) return nullptr;
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuildV2*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
+    return PlainV3::getCapabilityInterface(type);
   }
   IPluginV3* clone() noexcept override { return new ScaleV3(factor_, phase_); }
   char const* getPluginName() const noexcept override { return "Scale_V3"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
   char const* getPluginNamespace() const noexcept override { return "test"; }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  int32_t configurePlugin(DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*,
-                          int32_t) noexcept override {
-    return 0;
-  }
-  int32_t getOutputDataTypes(DataType* types, int32_t, DataType const* inputs,
-                             int32_t) const noexcept override {
-    types[0] = inputs[0];
-    return 0;
-  }
   int32_t getOutputShapes(DimsExprs const* inputs, int32_t, DimsExprs const*, int32_t,
                           DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
     outputs[0] = inputs[0];

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every property that a layer, a tensor or a profile has is what it was set to.
 #include "NvOnnxConfig.h"
+#include "kept.h"
 #include "support.h"
 
 namespace trt_test {
 namespace {
 
 using Values = std::vector<float>;
-
-#define EXPECT_KEPT(layer, Name, value) \
-  (layer)->set##Name(value);            \
-  EXPECT_EQ((layer)->get##Name(), value)
-#define EXPECT_KEPT_SIZES(layer, Name, value) \
-  (layer)->set##Name(value);                  \
-  EXPECT_EQ(sizes_of((layer)->get##Name()), sizes_of(value))
-#define EXPECT_KEPT_WEIGHTS(layer, Name, value) \
-  (layer)->set##Name(value);                    \
-  EXPECT_EQ((layer)->get##Name().values, (value).values)
 
 struct Properties : ::testing::Test {
   Properties() : values(64, 1), weights(weights_of(values)) {

@@ -32,12 +32,6 @@ Plugin::Attached& Plugin::attached() {
   return one;
 }
 
-IPluginCapability* Plugin::getCapabilityInterface(PluginCapabilityType type) noexcept {
-  if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-  if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuildV2*>(this);
-  return static_cast<IPluginV3OneRuntime*>(this);
-}
-
 World::World() {
   for (auto& text : texts) text = "x";
   for (auto& tensor : tensors) tensor = nullptr;

@@ -12,6 +12,7 @@
 #include "NvInfer.h"
 #include "NvOnnxConfig.h"
 #include "NvOnnxParser.h"
+#include "plain_v3.h"
 
 namespace hostile {
 
@@ -78,31 +79,15 @@ class Resource final : public IPluginResource {
 };
 
 // y = x. `shapes` is called where the library asks for sizes, with its tables of sizes; `attached` with what a plugin is given.
-class Plugin final : public IPluginV3,
-                     public IPluginV3OneCore,
-                     public IPluginV3OneBuildV2,
-                     public IPluginV3OneRuntime {
+class Plugin final : public trt_test::PlainV3<IPluginV3OneBuildV2> {
  public:
   using Shapes = std::function<void(IExprBuilder&, const IDimensionExpr&)>;
   using Attached = std::function<void(IPluginResourceContext&)>;
   static Shapes& shapes();
   static Attached& attached();
 
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override;
   IPluginV3* clone() noexcept override { return new Plugin; }
   char const* getPluginName() const noexcept override { return "Same_V3"; }
-  char const* getPluginVersion() const noexcept override { return "1"; }
-  char const* getPluginNamespace() const noexcept override { return ""; }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  int32_t configurePlugin(DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*,
-                          int32_t) noexcept override {
-    return 0;
-  }
-  int32_t getOutputDataTypes(DataType* types, int32_t, DataType const* inputs,
-                             int32_t) const noexcept override {
-    types[0] = inputs[0];
-    return 0;
-  }
   int32_t getOutputShapes(DimsExprs const* inputs, int32_t, DimsExprs const*, int32_t,
                           DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
     outputs[0] = inputs[0];
@@ -114,10 +99,6 @@ class Plugin final : public IPluginV3,
     return descs[0].desc.type == DataType::kFLOAT && descs[0].desc.format == TensorFormat::kLINEAR;
   }
   int32_t getAliasedInput(int32_t) noexcept override { return -1; }
-  int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const*,
-                        int32_t) noexcept override {
-    return 0;
-  }
   int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const*,
                   void* const*, void*, cudaStream_t) noexcept override {
     return 0;
@@ -126,10 +107,6 @@ class Plugin final : public IPluginV3,
     if (attached()) attached()(*context);
     return clone();
   }
-  PluginFieldCollection const* getFieldsToSerialize() noexcept override { return &fields_; }
-
- private:
-  PluginFieldCollection fields_{0, nullptr};
 };
 
 class Creator final : public IPluginCreatorV3One {
