@@ -14,7 +14,7 @@
 #include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
-#include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/space_depth.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -138,7 +138,7 @@ class Focus {
 
   std::optional<Joined> of_slices(const Uses& uses, const Node& concat, s64 channels) {
     if (concat.inputs.size() != 4 || shape_of(concat.outputs[0]).rank() != 4 ||
-        normalize_axis(attribute_of<&AxisAttributes::axis>(concat), 4) != 1)
+        axis_of(concat, 4) != 1)
       return std::nullopt;
     Joined joined{.earlier = concat};
     joined.earlier.origins.clear();
@@ -162,8 +162,7 @@ class Focus {
     if (is_op(last, "Gather")) {
       const std::optional<std::vector<s64>> indices = ints(last, 1);
       const bool of_channels = shape_of(last.outputs[0]).rank() == 4 &&
-                               shape_of(last.inputs[0]).rank() == 4 &&
-                               normalize_axis(attribute_of<&AxisAttributes::axis>(last), 4) == 1;
+                               shape_of(last.inputs[0]).rank() == 4 && axis_of(last, 4) == 1;
       blocks = producer_of(graph_, uses, last.inputs[0]);
       if (!indices || !of_channels || only_reader(graph_, uses, last.inputs[0]) == nullptr)
         return std::nullopt;

@@ -9,7 +9,7 @@
 
 #include "ops/attributes/moves.h"
 #include "ops/registry.h"
-#include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -120,7 +120,7 @@ class Shuffles {
   }
 
   bool pieces_fit(const Node& split, const Node& gather) const {
-    if (normalize_axis(attribute_of<&AxisAttributes::axis>(split), 4) != 1) return false;
+    if (axis_of(split, 4) != 1) return false;
     auto left = static_cast<s64>(attribute_of<&GatherChannelsAttributes::channels>(gather).size());
     for (ValueId id : split.outputs) {
       if (id == kNoValue || shape_of(id).rank() != 4) return false;
@@ -166,7 +166,7 @@ class Shuffles {
     const std::span<const u32> readers = uses.consumers(concat.outputs[0]);
     if (uses.is_output(concat.outputs[0]) || readers.empty()) return false;
     if (concat.inputs.size() > kMaxInputs || shape_of(concat.outputs[0]).rank() != 4) return false;
-    if (normalize_axis(attribute_of<&AxisAttributes::axis>(concat), 4) != 1) return false;
+    if (axis_of(concat, 4) != 1) return false;
     if (std::ranges::any_of(concat.inputs, [&](ValueId id) { return graph_.is_constant(id); }))
       return false;
     return std::ranges::all_of(readers, [&](u32 i) { return is_gather(graph_.nodes[i]); });

@@ -16,6 +16,7 @@
 #include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "plan/growing_rows.h"
 #include "plan/growing_values.h"
 #include "plan/growing_zeros.h"
@@ -205,7 +206,7 @@ class GrowingWriter {
   void write_gather(const Node& node) {
     const ValueId x = node.inputs[0], indices = node.inputs[1];
     const int rank = at_.type(x).shape.rank();
-    const int along = normalize_axis(attribute_of<&AxisAttributes::axis>(node), rank);
+    const int along = axis_of(node, rank);
     if (at_.axis(x) == along && !count_from_first(at_, indices))
       refuse_growing(node, "picks rows of the axis that grows from its end on");
     Node copied = to_.copy_of(node);

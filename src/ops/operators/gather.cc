@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "graph/op_def.h"
-#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/indexing.h"
 
 namespace octet {
@@ -13,8 +13,7 @@ namespace {
 void infer(Inference& inference) {
   require_dtype(inference, 1, DtypeClass::index);
   const TensorType& input = inference.inputs[0];
-  const int axis =
-      normalize_axis(attribute_of<&AxisAttributes::axis>(inference.node), input.shape.rank());
+  const int axis = axis_of(inference.node, input.shape.rank());
   Shape output;
   for (int i = 0; i < input.shape.rank(); ++i) {
     if (i != axis) {
@@ -28,8 +27,7 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const ConstView& input = eval.inputs[0];
-  const int axis =
-      normalize_axis(attribute_of<&AxisAttributes::axis>(eval.node), input.shape.rank());
+  const int axis = axis_of(eval.node, input.shape.rank());
   const s64 dim = input.shape[axis];
   std::vector<s64> indices = read_ints(eval, 1);
   for (s64& index : indices) index = checked_index(index, dim, axis);

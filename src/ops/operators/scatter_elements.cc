@@ -3,6 +3,7 @@
 #include "graph/op_def.h"
 #include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/element_offsets.h"
 #include "ops/shared/indexing.h"
 #include "ops/shared/strided.h"
@@ -19,15 +20,14 @@ void infer(Inference& inference) {
     fail(Error::Code::invalid_model, "the updates are {}, expected {}",
          to_string(inference.inputs[2]), to_string(expected));
   }
-  const int axis =
-      normalize_axis(attribute_of<&AxisAttributes::axis>(inference.node), input.shape.rank());
+  const int axis = axis_of(inference.node, input.shape.rank());
   check_element_indices(input.shape, expected.shape, axis);
   inference.same_as_input(0);
 }
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(eval.node), shape.rank());
+  const int axis = axis_of(eval.node, shape.rank());
   eval_copy(eval);
   const std::vector<s64> offsets =
       element_offsets(shape, eval.inputs[1].shape, read_ints(eval, 1), axis);

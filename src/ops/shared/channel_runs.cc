@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "graph/op_def.h"
-#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 
 namespace octet {
 namespace {
@@ -67,7 +67,7 @@ std::vector<s64> run_of_slice(const Graph& graph, const Node& node) {
 }
 
 std::vector<s64> runs_of_split(const Graph& graph, const Node& node) {
-  if (normalize_axis(attribute_of<&AxisAttributes::axis>(node), kRank) != kChannels) return {};
+  if (axis_of(node, kRank) != kChannels) return {};
   std::vector<s64> firsts;
   s64 at = 0;
   for (const ValueId id : node.outputs) {

@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/permutation.h"
 
 namespace octet {
@@ -67,7 +67,7 @@ StridedView part(const StridedView& view, int axis, s64 first, const Shape& shap
 }
 
 StridedView split(const Graph& graph, const Node& node, size_t output, const StridedView& view) {
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(node), view.shape.rank());
+  const int axis = axis_of(node, view.shape.rank());
   s64 first = 0;
   for (size_t i = 0; i < output; ++i) first += graph.value(node.outputs[i]).type.shape[axis];
   return part(view, axis, first, graph.value(node.outputs[output]).type.shape);
@@ -76,7 +76,7 @@ StridedView split(const Graph& graph, const Node& node, size_t output, const Str
 std::optional<StridedView> gathered(const Graph& graph, const Node& node, const StridedView& view) {
   const Tensor* index = graph.constant_input(node, 1);
   if (index == nullptr || index->elements() != 1) return {};
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(node), view.shape.rank());
+  const int axis = axis_of(node, view.shape.rank());
   const s64 size = view.shape[axis],
             wanted = index->dtype() == Dtype::s32 ? index->as<s32>()[0] : index->as<s64>()[0];
   const s64 at = wanted < 0 ? wanted + size : wanted;

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "backends/host/queue.h"
-#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/element_offsets.h"
 #include "ops/shared/indexing.h"
@@ -195,7 +195,7 @@ Candidate candidate_for(const LowerRequest& request, const char* kernel, Step st
 Offer lower_gather_rows(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
   const Shape& input = request.inputs[0].shape;
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), input.rank());
+  const int axis = axis_of(request.node, input.rank());
   GatherRows step;
   step.axis = {input[axis], request.inputs[1].shape.elements(), axis};
   step.outer = dims_product(input, 0, axis);
@@ -207,8 +207,7 @@ Offer lower_gather_rows(const LowerRequest& request) {
 Offer lower_gather_elements(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
   const Shape &input = request.inputs[0].shape, &indices = request.inputs[1].shape;
-  const int rank = input.rank(),
-            axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), rank);
+  const int rank = input.rank(), axis = axis_of(request.node, rank);
   GatherElements step;
   step.axis = {input[axis], indices[axis], axis};
   step.dtype = request.inputs[0].dtype;

@@ -6,8 +6,8 @@
 
 #include "backends/cpu/kernels/codes/move/strided_move.h"
 #include "backends/host/queue.h"
-#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "plan/offer.h"
 
 namespace octet {
@@ -71,7 +71,7 @@ std::vector<s64> bound_ints(const LowerRequest& request, size_t i) {
 
 Offer lower_linear_concat(const LowerRequest& request) {
   const Shape& output = request.outputs[0].shape;
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), output.rank());
+  const int axis = axis_of(request.node, output.rank());
   const std::vector<s64> dst = dense_strides(output);
   std::vector<Move> moves;
   s64 at = 0;
@@ -92,7 +92,7 @@ Offer lower_linear_concat(const LowerRequest& request) {
 
 Offer lower_linear_split(const LowerRequest& request) {
   const Shape& input = request.inputs[0].shape;
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), input.rank());
+  const int axis = axis_of(request.node, input.rank());
   const std::vector<s64> src = dense_strides(input);
   std::vector<Move> moves;
   s64 at = 0;
@@ -147,7 +147,7 @@ Offer lower_linear_gather(const LowerRequest& request) {
   const std::vector<s64> indices = bound_ints(request, 1);
   if (indices.size() > kMaxIndices) return Reject{"there are more than 256 indices"};
   const Shape& input = request.inputs[0].shape;
-  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), input.rank());
+  const int axis = axis_of(request.node, input.rank());
   const s64 inner = dims_product(input, axis + 1, input.rank()), dim = input[axis];
   const auto count = static_cast<s64>(indices.size());
   const Shape shape{dims_product(input, 0, axis), inner};

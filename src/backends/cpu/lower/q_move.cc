@@ -14,6 +14,7 @@
 #include "backends/host/queue.h"
 #include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/axis_of.h"
 #include "ops/shared/resize.h"
 
 namespace octet {
@@ -84,7 +85,7 @@ struct Piece {
 Offer lower_q_concat(const LowerRequest& request) {
   const Shape& output = request.outputs[0].shape;
   if (output.rank() != 4) return Reject{"the result is not an image"};
-  if (normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), 4) != 1) {
+  if (axis_of(request.node, 4) != 1) {
     return Reject{"images are not joined along their channels"};
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -122,7 +123,7 @@ Offer lower_q_concat(const LowerRequest& request) {
 Offer lower_q_split(const LowerRequest& request) {
   if (std::string reason = image_reject(request); !reason.empty()) return Reject{reason};
   if (common_layout(request) == Layout::linear) return Reject{"the input is not nhwc"};
-  if (normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), 4) != 1) {
+  if (axis_of(request.node, 4) != 1) {
     return Reject{"the image is not split along its channels"};
   }
   Candidate candidate = candidate_of(request, "split_channels", Layout::nhwc);
