@@ -72,19 +72,16 @@ const Malformed kMalformed[] = {
 };
 
 TEST(TritonHostile, MalformedRequestsHarmNoOther) {
-  const Server server;
-  const Engine engine = engine_of(kConv);
-  const SavedModel model("malformed", engine);
-  Served served(server, model.folder);
+  ServedGraph on("malformed", kConv);
   const Tensor sent = codes({1, 4, 5, 5}, 1);
-  const Tensor want = answers(engine, {sent})[0];
+  const Tensor want = answers(on.engine, {sent})[0];
   for (const Malformed& how : kMalformed) {
     SCOPED_TRACE(how.name);
     TRITONBACKEND_Request before = request({{"x", sent}}, {"z"});
     TRITONBACKEND_Request bad = request({{"x", sent}}, {"z"});
     TRITONBACKEND_Request after = request({{"x", sent}}, {"z"});
     how.spoil(bad);
-    served.execute({&before, &bad, &after});
+    on.served.execute({&before, &bad, &after});
     EXPECT_EQ(bad.error, how.code);
     EXPECT_TRUE(how.message[0] == 0 || bad.message == how.message) << bad.message;
     for (const TRITONBACKEND_Request* one : {&before, &bad, &after}) expect_finished(*one);
@@ -97,26 +94,23 @@ TEST(TritonHostile, MalformedRequestsHarmNoOther) {
 
 // Only the run finds out, and those that met it in a batch are answered nevertheless.
 TEST(TritonHostile, ARunThatFailsIsTheFaultOfOneRequest) {
-  const Server server;
-  const Engine engine = engine_of(kLookup);
-  const SavedModel model("lookup", engine);
-  Served served(server, model.folder);
-  ASSERT_EQ(served.config()["max_batch_size"], 4);
+  ServedGraph on("lookup", kLookup);
+  ASSERT_EQ(on.served.config()["max_batch_size"], 4);
   const std::vector<int64_t> good = {3, 1}, bad = {2, 77};
   const Tensor sent = Tensor::of<int64_t>(Shape{1, 2}, good);
   for (int i = 0; i < 3; ++i) {
     TRITONBACKEND_Request first = request({{"i", sent}}, {"y"});
     TRITONBACKEND_Request wrong = request({{"i", Tensor::of<int64_t>(Shape{1, 2}, bad)}}, {"y"});
     TRITONBACKEND_Request last = request({{"i", sent}}, {"y"});
-    served.execute({&first, &wrong, &last});
+    on.served.execute({&first, &wrong, &last});
     EXPECT_EQ(wrong.error, TRITONSERVER_ERROR_INVALID_ARG) << wrong.message;
-    expect_answer(first, "y", answers(engine, {sent})[0]);
-    expect_answer(last, "y", answers(engine, {sent})[0]);
+    expect_answer(first, "y", answers(on.engine, {sent})[0]);
+    expect_answer(last, "y", answers(on.engine, {sent})[0]);
     for (const TRITONBACKEND_Request* one : {&first, &wrong, &last}) expect_finished(*one);
     // Rows of padding are none of theirs.
     TRITONBACKEND_Request three = request({{"i", Tensor(Dtype::s64, Shape{3, 2})}}, {"y"});
-    served.execute({&three});
-    expect_answer(three, "y", answers(engine, {Tensor(Dtype::s64, Shape{3, 2})})[0]);
+    on.served.execute({&three});
+    expect_answer(three, "y", answers(on.engine, {Tensor(Dtype::s64, Shape{3, 2})})[0]);
   }
 }
 

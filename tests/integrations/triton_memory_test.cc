@@ -38,12 +38,9 @@ namespace octet::triton_test {
 namespace {
 
 TEST(TritonHostile, AllocationsThatFailLeaveNoRequestUnanswered) {
-  const Server server;
-  const Engine engine = engine_of(kConv);
-  const SavedModel model("memory", engine);
-  Served served(server, model.folder);
+  ServedGraph on("memory", kConv);
   const Tensor sent = codes({1, 4, 5, 5}, 1);
-  const Tensor want = answers(engine, {sent})[0];
+  const Tensor want = answers(on.engine, {sent})[0];
   constexpr int64_t kMost = 64;  // those of reading requests are the first
   int64_t fails = 0;
   for (int64_t at = 0; at < kMost; ++at) {
@@ -52,7 +49,7 @@ TEST(TritonHostile, AllocationsThatFailLeaveNoRequestUnanswered) {
     TRITONBACKEND_Request second = request({{"x", sent}}, {"z"});
     failed = false;
     failing = at;
-    served.execute({&first, &second});
+    on.served.execute({&first, &second});
     failing = -1;
     fails += failed ? 1 : 0;
     for (const TRITONBACKEND_Request* one : {&first, &second}) {

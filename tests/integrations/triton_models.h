@@ -131,4 +131,15 @@ struct SavedModel {
   Folder folder;
 };
 
+// A graph's engine, as a usual server has it.
+struct ServedGraph {
+  ServedGraph(const std::string& name, std::string_view graph)
+      : engine(engine_of(graph)), model(name, engine), served(server, model.folder) {}
+
+  const Server server;
+  const Engine engine;
+  const SavedModel model;
+  Served served;
+};
+
 }  // namespace octet::triton_test

@@ -170,18 +170,15 @@ TEST(TritonExecute, NothingIsCopiedWhereMemoryAllows) {
 }
 
 TEST(TritonExecute, InputsInPiecesAreOne) {
-  const Server server;
-  const Engine engine = engine_of(kConv);
-  const SavedModel model("pieces", engine);
-  Served served(server, model.folder);
+  ServedGraph on("pieces", kConv);
   const Tensor sent = codes({3, 4, 5, 5}, 7);
   TRITONBACKEND_Request parts = request({{"x", sent}}, {"z"});
   parts.inputs[0].buffers = {
       {sent.data(), 17}, {nullptr, 0}, {sent.data() + 17, 100}, {sent.data() + 117, 183}};
   const Tensor apart = sent.clone();
   parts.inputs[0].buffers[2].data = apart.data() + 17;
-  served.execute({&parts});
-  expect_answer(parts, "z", answers(engine, {sent})[0]);
+  on.served.execute({&parts});
+  expect_answer(parts, "z", answers(on.engine, {sent})[0]);
 }
 
 // After a model is ready nothing is planned and nothing compiled.
@@ -211,19 +208,16 @@ TEST(TritonExecute, PlansAreMadeWhileTheModelIsLoaded) {
 }
 
 TEST(TritonExecute, UnlikeSizesOfOneExecutionRunApart) {
-  const Server server;
-  const Engine engine = engine_of(kOpen);
-  const SavedModel model("unlike", engine);
-  Served served(server, model.folder);
+  ServedGraph on("unlike", kOpen);
   const std::vector<Tensor> sent = {codes({1, 4, 8, 8}, 1), codes({2, 4, 8, 8}, 2),
                                     codes({1, 4, 6, 9}, 3), codes({1, 4, 8, 8}, 4)};
   std::vector<TRITONBACKEND_Request> requests;
   std::vector<TRITONBACKEND_Request*> given;
   for (const Tensor& tensor : sent) requests.push_back(request({{"x", tensor}}, {"z"}));
   for (TRITONBACKEND_Request& one : requests) given.push_back(&one);
-  served.execute(given);
+  on.served.execute(given);
   for (size_t i = 0; i < sent.size(); ++i) {
-    expect_answer(requests[i], "z", answers(engine, {sent[i]})[0]);
+    expect_answer(requests[i], "z", answers(on.engine, {sent[i]})[0]);
     expect_finished(requests[i]);
   }
 }
@@ -251,17 +245,14 @@ TEST(TritonExecute, AFixedBatchIsFilled) {
 }
 
 TEST(TritonExecute, SizesMayDependOnData) {
-  const Server server;
-  const Engine engine = engine_of(kChosen);
-  const SavedModel model("chosen", engine);
-  Served served(server, model.folder);
-  EXPECT_EQ(served.config()["max_batch_size"], 0);
+  ServedGraph on("chosen", kChosen);
+  EXPECT_EQ(on.served.config()["max_batch_size"], 0);
   for (const float first : {1.0f, -1.0f}) {
     const std::vector<float> values = {first, -2, 3, -4, 5, 6};
     const Tensor sent = Tensor::of<float>(Shape{6}, values);
     TRITONBACKEND_Request one = request({{"s", sent}}, {"n"});
-    served.execute({&one});
-    expect_answer(one, "n", answers(engine, {sent})[0]);
+    on.served.execute({&one});
+    expect_answer(one, "n", answers(on.engine, {sent})[0]);
   }
 }
 
