@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/small_types.h"
-#include "core/visit.h"
 #include "graph/lexer.h"
+#include "graph/literals.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
 #include "graph/verify.h"
@@ -61,38 +60,12 @@ class Parser {
     return std::make_shared<const Graph>(std::move(body.graph_));
   }
 
-  Dtype parse_dtype(const std::string& name) {
-    for (int i = 0; i < kDtypeCount; ++i) {
-      if (dtype_name(static_cast<Dtype>(i)) == name) return static_cast<Dtype>(i);
-    }
-    lexer_.error("unknown element type '" + name + "'");
-  }
-
-  TensorType parse_type() {
-    TensorType type;
-    type.dtype = parse_dtype(lexer_.word());
-    lexer_.expect("[");
-    if (lexer_.accept("]")) return type;
-    if (lexer_.accept("*")) {
-      type.shape = Shape::unknown();
-      lexer_.expect("]");
-      return type;
-    }
-    do {
-      const s64 dim = lexer_.accept("?") ? Shape::kDynamic : lexer_.integer();
-      if (dim < Shape::kDynamic) lexer_.error("negative dimension");
-      type.shape.push_back(dim);
-    } while (lexer_.accept(","));
-    lexer_.expect("]");
-    return type;
-  }
-
   ValueId declare() {
     lexer_.expect("%");
     const std::string name = lexer_.name();
     if (ids_.count(name) != 0) lexer_.error("value '" + name + "' is declared twice");
     lexer_.expect(":");
-    const ValueId id = graph_.add_value(name, parse_type());
+    const ValueId id = graph_.add_value(name, parse_type(lexer_));
     ids_[name] = id;
     if (lexer_.accept("@")) {
       lexer_.expect("(");
@@ -114,70 +87,10 @@ class Parser {
     return at->second;
   }
 
-  Tensor parse_tensor(const TensorType& type) {
-    if (!type.shape.is_static()) lexer_.error("a constant needs a static shape");
-    if (lexer_.accept("#")) {
-      const s64 index = lexer_.integer();
-      if (blob_ == nullptr) lexer_.error("this text refers to data that is not here");
-      return blob_(index, type);
-    }
-    // One element takes two bytes of text at least, so a hostile shape cannot make this allocation large.
-    std::vector<f64> floats;
-    std::vector<s64> ints;
-    const bool real = type.dtype <= Dtype::f64;
-    lexer_.expect("{");
-    while (!lexer_.accept("}")) {
-      if (!floats.empty() || !ints.empty()) lexer_.expect(",");
-      if (real)
-        floats.push_back(lexer_.number());
-      else if (type.dtype == Dtype::u64)
-        ints.push_back(static_cast<s64>(lexer_.unsigned_integer()));
-      else
-        ints.push_back(lexer_.integer());
-    }
-    const s64 count = static_cast<s64>(floats.size() + ints.size());
-    if (count != type.shape.elements()) {
-      lexer_.error(fmt::format("{} elements for type {}", count, to_string(type)));
-    }
-    Tensor tensor(type.dtype, type.shape);
-    if (is_small_dtype(type.dtype)) {
-      fill_small(tensor, ints);
-      return tensor;
-    }
-    visit_dtype(type.dtype, [&]<class T>() { fill<T>(tensor.mutable_as<T>(), floats, ints); });
-    return tensor;
-  }
-
-  template <class T>
-  static void fill(std::span<T> dst, const std::vector<f64>& floats, const std::vector<s64>& ints) {
-    for (size_t i = 0; i < dst.size(); ++i) {
-      if constexpr (std::is_integral_v<T>)
-        dst[i] = static_cast<T>(ints[i]);
-      else if constexpr (std::is_same_v<T, f64>)
-        dst[i] = floats[i];
-      else
-        dst[i] = static_cast<T>(static_cast<f32>(floats[i]));
-    }
-  }
-
-  void fill_small(Tensor& tensor, const std::vector<s64>& codes) const {
-    const Dtype dtype = tensor.dtype();
-    const bool integer = is_small_integer(dtype);
-    const SmallRange range =
-        integer ? small_integer_range(dtype) : SmallRange{0, (1 << small_bits(dtype)) - 1};
-    u8* bytes = reinterpret_cast<u8*>(tensor.mutable_data());
-    for (size_t i = 0; i < codes.size(); ++i) {
-      if (codes[i] < range.lowest || codes[i] > range.highest) {
-        lexer_.error(fmt::format("{} is no code of {}", codes[i], dtype_name(dtype)));
-      }
-      bytes[i] = static_cast<u8>(codes[i]);
-    }
-  }
-
   void parse_constant() {
     const ValueId id = declare();
     lexer_.expect("=");
-    graph_.value(id).constant = parse_tensor(graph_.value(id).type);
+    graph_.value(id).constant = parse_tensor(lexer_, graph_.value(id).type, blob_);
   }
 
   void parse_node() {
@@ -247,8 +160,8 @@ class Parser {
       return list<f32>([&] { return static_cast<f32>(lexer_.number()); });
     if (lexer_.accept("strings")) return list<std::string>([&] { return lexer_.quoted(); });
     if (lexer_.accept("tensor")) {
-      const TensorType type = parse_type();
-      return parse_tensor(type);
+      const TensorType type = parse_type(lexer_);
+      return parse_tensor(lexer_, type, blob_);
     }
     if (lexer_.accept("graph")) return parse_body();
     return parse_scalar_attr();
