@@ -142,15 +142,14 @@ TEST(QMean, ImagesAndTokens) {
 
 TEST(QMove, ConcatAndSplitOfChannels) {
   for (const auto& channels : {std::vector<s64>{3, 5}, {64, 1, 17}}) {
-    Probe concat{.op = "Concat"}, split{.op = "Split"};
+    Probe concat{.op = "Concat"};
     for (size_t i = 0; i < channels.size(); ++i) {
       concat.inputs.push_back(activation(random_u8({2, channels[i], 3, 4}, i), Layout::nhwc));
     }
     concat.attrs.set("axis", s64{1});
     expect_exact(concat, lower_q_concat, "concat");
   }
-  Probe split{.op = "Split"};
-  split.inputs = {image({2, 11, 3, 4}), ints({4, 7})};
+  Probe split{.op = "Split", .inputs = {image({2, 11, 3, 4}), ints({4, 7})}, .outputs = 2};
   split.attrs.set("axis", s64{1});
   expect_exact(split, lower_q_split, "split");
 }
