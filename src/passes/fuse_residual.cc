@@ -4,6 +4,7 @@
 #include "ops/attributes/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/sides.h"
 
 namespace octet {
 namespace {
@@ -23,10 +24,7 @@ void fuse_residual(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
     if (!is_op(add, "Add") || has_activation(add)) continue;
-    // Of two convolutions the later one takes the other's result.
-    const bool later_first = uses.producer(add.inputs[0]) > uses.producer(add.inputs[1]);
-    const size_t order[2] = {later_first ? 0u : 1u, later_first ? 1u : 0u};
-    for (size_t side : order) {
+    for (const size_t side : later_side_first(uses, add)) {
       if (!takes_residual(graph, uses, add, side)) continue;
       if (!rewrites.allow()) return;
       const Node* conv = producer_of(graph, uses, add.inputs[side]);

@@ -13,6 +13,7 @@
 #include "ops/quantized/zero_points.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/sides.h"
 
 namespace octet {
 namespace {
@@ -95,10 +96,7 @@ void fuse_sum(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
     if (!is_op(add, "QAdd") || has_activation(add)) continue;
-    // Of two products the later one takes the other's result.
-    const bool later_first = uses.producer(add.inputs[0]) > uses.producer(add.inputs[1]);
-    const size_t order[2] = {later_first ? 0u : 1u, later_first ? 1u : 0u};
-    for (size_t side : order) {
+    for (const size_t side : later_side_first(uses, add)) {
       const Node* product = product_behind(graph, uses, add, side);
       if (product == nullptr) continue;
       if (!rewrites.allow()) return;
