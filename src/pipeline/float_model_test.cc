@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 
 #include "data/npz.h"
 #include "data/test_support.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "pipeline/normal_testing.h"
 #include "runtime/engine_file.h"
 
 namespace octet {
@@ -20,14 +20,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-Tensor random_tensor(const Shape& shape, u32 seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<f32> normal;
-  Tensor tensor(Dtype::f32, shape);
-  for (f32& x : tensor.mutable_as<f32>()) x = normal(random);
-  return tensor;
-}
 
 std::string ones(const Shape& shape) {
   const std::vector<int> values(static_cast<size_t>(shape.elements()), 1);
@@ -49,7 +41,7 @@ Graph two_convolutions() {
                             find_op);
   for (const char* name : {"w1", "w2"}) {
     Value& weights = graph.value(graph.find_value(name));
-    weights.constant = random_tensor(weights.type.shape, static_cast<u32>(name[1]));
+    weights.constant = normal_tensor(weights.type.shape, static_cast<u32>(name[1]));
   }
   return graph;
 }
@@ -57,7 +49,7 @@ Graph two_convolutions() {
 class FloatModelTest : public testing::Test {
  protected:
   FloatModelTest() {
-    const Tensor samples = random_tensor({8, 3, 6, 6}, 7);
+    const Tensor samples = normal_tensor({8, 3, 6, 6}, 7);
     write_npz(folder_ / "data.npz", std::vector<std::pair<std::string, Tensor>>{{"x", samples}});
     options_.data = folder_ / "data.npz";
   }

@@ -13,6 +13,7 @@
 #include "octet/limits.h"
 #include "ops/registry.h"
 #include "pipeline/equalization.h"
+#include "pipeline/normal_testing.h"
 #include "pipeline/sample_choice.h"
 #include "pipeline/sample_run.h"
 
@@ -29,14 +30,6 @@ class MemoryLimit {
  private:
   Limits before_;
 };
-
-Tensor random_tensor(const Shape& shape, u32 seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<f32> normal;
-  Tensor tensor(Dtype::f32, shape);
-  for (f32& x : tensor.mutable_as<f32>()) x = normal(random);
-  return tensor;
-}
 
 // A chain of `length` elementwise layers over an input of any number of rows of 256 KiB.
 Graph chain(int length) {
@@ -57,7 +50,7 @@ std::vector<ValueId> all_activations(const Graph& graph) {
 std::vector<Tensor> samples_of_rows(const std::vector<s64>& rows) {
   std::vector<Tensor> samples;
   for (size_t i = 0; i < rows.size(); ++i)
-    samples.push_back(random_tensor({rows[i], 65536}, static_cast<u32>(i)));
+    samples.push_back(normal_tensor({rows[i], 65536}, static_cast<u32>(i)));
   return samples;
 }
 
@@ -229,7 +222,7 @@ TEST(SampleChoice, CutsRunsIntoSamples) {
   std::vector<FedSample> runs;
   std::vector<std::vector<ContentDigest>> digests;
   for (u32 r = 0; r < 4; ++r) {
-    runs.push_back({"run", {random_tensor({3, 5}, r)}, r == 3 ? 1 : 3, 3});
+    runs.push_back({"run", {normal_tensor({3, 5}, r)}, r == 3 ? 1 : 3, 3});
     std::vector<ContentDigest>& of_run = digests.emplace_back();
     for (s64 row = 0; row < runs.back().samples; ++row)
       of_run.push_back(digest_of(

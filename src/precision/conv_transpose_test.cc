@@ -8,10 +8,9 @@
 
 #include "graph/interpret.h"
 #include "graph/text.h"
-#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
-#include "passes/pass.h"
 #include "precision/precision.h"
+#include "precision/quantized_testing.h"
 
 namespace octet {
 namespace {
@@ -37,11 +36,7 @@ Graph transposed(const std::string& attributes, const std::string& first_weight 
 Graph quantized(Graph graph) {
   const Ranges ranges{{graph.find_value("x"), {.min = -2.0f, .max = 2.0f, .threshold = 2.0f}},
                       {graph.find_value("t"), {.min = -8.0f, .max = 8.0f, .threshold = 8.0f}}};
-  WeightCodes weight_codes;
-  assign_precision(graph, ranges, {});
-  place_qdq(graph, ranges, weight_codes);
-  run_passes(graph, quantize_passes(), {}, nullptr);
-  finish_decisions(graph);
+  quantize_as_calibrated(graph, ranges);
   return graph;
 }
 

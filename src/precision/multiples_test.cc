@@ -6,10 +6,9 @@
 
 #include "graph/interpret.h"
 #include "graph/text.h"
-#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
-#include "passes/pass.h"
 #include "precision/precision.h"
+#include "precision/quantized_testing.h"
 
 namespace octet {
 namespace {
@@ -23,11 +22,7 @@ Graph quantized(const std::string& nodes, const std::string& other = "", f32 mos
     const f32 end = graph.value(id).name == other ? most : 2.0f;
     ranges[id] = {.min = -end, .max = end, .threshold = end};
   }
-  WeightCodes weight_codes;
-  assign_precision(graph, ranges, {});
-  place_qdq(graph, ranges, weight_codes);
-  run_passes(graph, quantize_passes(), {}, nullptr);
-  finish_decisions(graph);
+  quantize_as_calibrated(graph, ranges);
   return graph;
 }
 

@@ -6,11 +6,10 @@
 #include <map>
 
 #include "graph/text.h"
-#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
-#include "passes/pass.h"
 #include "precision/constraints.h"
 #include "precision/precision.h"
+#include "precision/quantized_testing.h"
 
 namespace octet {
 namespace {
@@ -39,10 +38,7 @@ std::map<std::string, int> operators_of(Graph graph) {
     ranges[id] = {.min = -2, .max = 2, .threshold = 2};
   const std::vector<LayerRequest> requests(graph.nodes.size(),
                                            {Precision::int8, Precision::none, "*:int8", ""});
-  WeightCodes weight_codes;
-  assign_precision(graph, ranges, {.keep_float = {}, .requests = requests});
-  place_qdq(graph, ranges, weight_codes);
-  run_passes(graph, quantize_passes(), {}, nullptr);
+  quantize_as_calibrated(graph, ranges, {.keep_float = {}, .requests = requests});
   std::map<std::string, int> count;
   for (const Node& node : graph.nodes) ++count[std::string(node.op->name)];
   return count;
