@@ -188,7 +188,7 @@ void add_run_flags(CLI::App& app, Options& options) {
       ->type_name("S")
       ->capture_default_str()
       ->check(from_to(0.0, 3600.0));
-  app.add_option("--iterations", options.iterations, "measure so many runs instead")
+  app.add_option("--iterations", options.iterations, "measure N runs instead")
       ->type_name("N")
       ->check(from_to(int64_t{1}, int64_t{1000000}));
   app.add_option("--warmup", options.warmup, "runs before measuring, at most; one is always made")
@@ -211,9 +211,9 @@ void add_selection_flags(CLI::App& app, Options& options) {
       ->type_name("X")
       ->capture_default_str()
       ->transform(share_in({.whole = 1, .most = 10}));
-  options.tune = &options.outputs.add_flag(
-      app, {"--tune", "FILE", OutputKind::tuning,
-            "time them too, and write the fastest into this file for --tuning"});
+  options.tune = &options.outputs.add_flag(app, {"--tune", "FILE", OutputKind::tuning,
+                                                 "time every kernel that accepts a layer, and "
+                                                 "write the fastest into this file for --tuning"});
   app.add_option("--layer", options.layer,
                  "time every kernel of one layer by itself, without an engine: the 'signature' "
                  "that inspect --json gives of it")

@@ -145,15 +145,15 @@ void add_flags(CLI::App& app, Options& options) {
   options.output = &options.outputs.add_flag(
       app, {"-o,--output", "CASE.zip", OutputKind::bundle, "where the case goes"});
   app.get_option("--output")->required();
-  app.add_option("--model", options.model, "put the model in that the engine was built from")
+  app.add_option("--model", options.model, "add the model that the engine was built from")
       ->type_name("MODEL.onnx");
-  app.add_option("--calib-cache", options.cache, "put the cache of its calibration in")
+  app.add_option("--calib-cache", options.cache, "add the cache of its calibration")
       ->type_name("FILE");
   app.add_flag("--without-engine", options.without_engine,
                "leave the engine out: without a model too, the case holds no weights");
   // --inputs was its name, and stays taken.
   add_data_flags(app, options.inputs, "--data,--inputs",
-                 "run images or arrays, and put inputs and outputs in");
+                 "run images or arrays, and add inputs and outputs");
   add_threads_flag(app, options.threads);
   add_common_flags(app, options);
 }

@@ -88,7 +88,7 @@ void add_flags(CLI::App& app, Options& options) {
   for (const ExportTarget target :
        {ExportTarget::onnxruntime, ExportTarget::openvino, ExportTarget::tensorrt})
     targets.emplace_back(to_string(target), target);
-  add_choice(app, "--for", options.target, targets, "whose habits the file follows");
+  add_choice(app, "--for", options.target, targets, "the runtime that the file is for");
   add_common_flags(app, options);
 }
 

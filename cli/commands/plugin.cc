@@ -107,20 +107,21 @@ void add_flags(CLI::App& app, Options& options) {
   app.add_option("--device", options.check.device,
                  "check: cuda or cuda:N, which runs combinations for CUDA pointers [none]")
       ->type_name("NAME");
-  app.add_option("--threads", options.check.threads, "that run an instance at the same time")
+  app.add_option("--threads", options.check.threads,
+                 "threads that run an instance at the same time")
       ->type_name("N")
       ->capture_default_str()
       ->check(from_to(1, 256));
-  app.add_option("--seconds", options.check.seconds, "what a single check may take")
+  app.add_option("--seconds", options.check.seconds, "time limit of one check")
       ->type_name("N")
       ->capture_default_str()
       ->check(from_to(1, 3600));
   app.add_option("--max-memory", options.check.memory,
-                 "that a single check may take, with all processes that it starts [4G]")
+                 "memory limit of one check, with all processes that it starts [4G]")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->check(number_within(int64_t{1} << 26, int64_t{1} << 60, {"from 64M", "not from 64M on"}));
-  app.add_option("--seed", options.check.seed, "of data and shapes")
+  app.add_option("--seed", options.check.seed, "seed of data and shapes")
       ->type_name("N")
       ->capture_default_str();
   add_json_flag(app, options.json);

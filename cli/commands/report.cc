@@ -173,7 +173,7 @@ void add_flags(CLI::App& app, Options& options) {
   app.add_option("--scores", options.stages.scores,
                  "the output that holds the scores of classes, where there are others")
       ->type_name("NAME");
-  app.add_option("--seconds", options.stages.seconds, "time each type for so long [1]")
+  app.add_option("--seconds", options.stages.seconds, "time each type for S seconds [1]")
       ->type_name("S")
       ->check(from_to(0.001, 3600.0));
   options.report = &options.outputs.add_flag(

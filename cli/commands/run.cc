@@ -228,7 +228,7 @@ void add_random_flags(CLI::App& app, Options& options) {
                  "bits, wider integers all 0")
       ->type_name("N")
       ->check(from_to(int64_t{1}, int64_t{1000000}));
-  app.add_option("--seed", options.seed, "of the first of these runs; the next has the next")
+  app.add_option("--seed", options.seed, "seed of the first of these runs; each run adds 1")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--batch", options.batch, "size of a dynamic first dimension of random inputs")
@@ -250,7 +250,7 @@ void add_flags(CLI::App& app, Options& options) {
       app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write all outputs to this .npz"});
   app.add_flag("--layers", options.layers,
                "write every layer's result too, as real numbers, by the value's name");
-  app.add_option("--top", options.top, "show so many classes")
+  app.add_option("--top", options.top, "show the K best classes")
       ->type_name("K")
       ->capture_default_str()
       ->check(from_to(int64_t{1}, int64_t{1000000}));

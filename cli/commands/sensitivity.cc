@@ -228,14 +228,14 @@ int run(SensitivityFlags& options) {
 void add_judging_flags(CLI::App& app, SensitivityFlags& options) {
   app.add_option("--data", options.data, "samples to try layers on [those of --calib]")
       ->type_name("DIR|FILE");
-  app.add_option("--samples", options.samples, "so many of them, evenly spread")
+  app.add_option("--samples", options.samples, "use N of these, evenly spread")
       ->type_name("N")
       ->check(from_to(int64_t{1}, int64_t{100'000}))
       ->capture_default_str();
   add_choice<Metric>(
       app, "--metric", options.metric,
       {{"sqnr", Metric::sqnr}, {"agreement", Metric::agreement}, {"top1", Metric::top1}},
-      "what is lost: of the outputs' power, of FP32's answers, or of right answers");
+      "measure of the loss: SQNR of the outputs, agreement with FP32, or top-1");
   add_choice<LabelRule>(app, "--labels", options.labels,
                         {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
                         "where labels come from");

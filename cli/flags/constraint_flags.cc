@@ -46,7 +46,8 @@ void add_constraint_flags(CLI::App& app, ConstraintFlags& flags) {
       ->type_name("PATTERN:TYPE[,...]")
       ->allow_extra_args(false)
       ->group(kTypesGroup);
-  app.add_option("--output-type", flags.outputs, "the type of what matching nodes give; repeatable")
+  app.add_option("--output-type", flags.outputs,
+                 "the type of the outputs of matching nodes; repeatable")
       ->type_name("PATTERN:TYPE[,...]")
       ->allow_extra_args(false)
       ->group(kTypesGroup);
@@ -75,9 +76,10 @@ std::vector<PrecisionConstraint> constraints_of(const ConstraintFlags& flags) {
 }
 
 void add_time_gate(CLI::App& app, ConstraintFlags& flags) {
-  app.add_option("--min-time-coverage", flags.min_time_coverage,
-                 "the same of the time of a run on random inputs, measured layer by layer with "
-                 "--threads")
+  app.add_option(
+         "--min-time-coverage", flags.min_time_coverage,
+         "likewise where less than PCT % of a run's time is INT8: on random inputs, measured "
+         "layer by layer with --threads")
       ->type_name("PCT")
       ->transform(share_in(kPercent))
       ->group(kTypesGroup);

@@ -22,21 +22,20 @@ std::string error_text(const HalfWeights& weights) {
 
 void add_half_flags(CLI::App& app, PrecisionPlan& plan, HalfFlags& flags) {
   app.add_flag("--fp16", plan.f16, "layers that are not INT8 compute on f16")->group(kHalfGroup);
-  app.add_flag(
-         "--bf16", plan.bf16,
-         "layers that are not INT8 compute on bf16; with --fp16 those alone whose weights f16 "
-         "does not hold")
+  app.add_flag("--bf16", plan.bf16,
+               "layers that are not INT8 compute on bf16; with --fp16 only those whose weights f16 "
+               "does not hold")
       ->group(kHalfGroup);
   app.add_flag("--best", flags.best,
-               "INT8 where ranges are known, and of the other types the fastest where the engine "
-               "will run")
+               "INT8 where ranges are known; for the rest the types that are fastest on the target "
+               "(--for)")
       ->group(kHalfGroup);
   app.add_option("--for", plan.target,
-                 "where that is: cpu (this machine's), cpu:LEVEL, cuda, cuda:CHIP [cpu]")
+                 "the target: cpu (this machine's), cpu:LEVEL, cuda, cuda:CHIP [cpu]")
       ->type_name("TARGET")
       ->group(kHalfGroup);
   app.add_flag("--fix-subnormals", plan.fix_subnormals,
-               "of weights that f16 does not hold: rescale them by powers of two between layers, "
+               "weights that f16 does not hold: rescale them by powers of two between layers, "
                "else make the layer bf16 or f32")
       ->group(kHalfGroup);
 }

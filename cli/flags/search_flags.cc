@@ -370,13 +370,13 @@ void add_goal_flags(CLI::App& app, SearchFlags& flags) {
       ->type_name("X")
       ->check(any_number())
       ->group(kSearchGroup);
-  app.add_option(
-         "--max-latency", flags.max_latency,
-         "of a run on this machine; without a limit of the metric the most accurate within it")
+  app.add_option("--max-latency", flags.max_latency,
+                 "at most so long a run on this machine; without a limit of the metric, the most "
+                 "accurate within it")
       ->type_name("MS")
       ->check(from_to(1e-6, 1e9))
       ->group(kSearchGroup);
-  app.add_option("--max-size", flags.max_size, "of the engine file, likewise")
+  app.add_option("--max-size", flags.max_size, "at most so large an engine file; likewise")
       ->type_name("MB")
       ->check(from_to(1e-6, 1e9))
       ->group(kSearchGroup);
@@ -393,7 +393,7 @@ void add_search_flags(CLI::App& app, Outputs& outputs, SearchFlags& flags) {
       ->type_name("DIR|FILE")
       ->group(kSearchGroup);
   app.add_option("--search-samples", flags.samples,
-                 "so many of --data at most, evenly spread [0: all]")
+                 "use at most N of --data, evenly spread [0: all]")
       ->type_name("N")
       ->check(from(int64_t{0}))
       ->group(kSearchGroup);

@@ -337,13 +337,13 @@ void add_metric_flags(CLI::App& app, MetricFlags& flags) {
   const char* group = "Search";
   app.add_option(
          "--metric", flags.metric,
-         "what the search measures: right answers, FP32's answers, power of the outputs, overlap "
-         "of masks or "
-         "PSNR beside FP32, or what a program prints that gets an .npz of the outputs [top1]")
+         "what the search measures: accuracy by labels (top1, map, map50), agreement with FP32 "
+         "(agreement, boxes, iou of masks, psnr, sqnr), or the number that a program prints for an "
+         ".npz of the outputs [top1]")
       ->type_name("top1|agreement|sqnr|map|map50|boxes|iou|psnr|command:PROGRAM")
       ->check(metric_name())
       ->group(group);
-  app.add_option("--metric-timeout", flags.seconds, "seconds that --metric command: may take")
+  app.add_option("--metric-timeout", flags.seconds, "time limit of --metric command:")
       ->type_name("S")
       ->check(from_to(1, 86'400))
       ->capture_default_str()
