@@ -2,6 +2,7 @@
 #include "tensorrt/builder/build.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "octet/compile.h"
 #include "octet/error.h"
@@ -21,10 +22,18 @@ class Phases {
   explicit Phases(const Config& config) : monitor_(config.getProgressMonitor()) {
     if (monitor_ != nullptr) monitor_->phaseStart(kBuild, nullptr, 1);
   }
+  // Where the build failed. What the monitor throws then is less than why.
   ~Phases() {
+    try {
+      end();
+    } catch (...) {
+    }
+  }
+  void end() {
     if (monitor_ == nullptr) return;
-    finish();
-    monitor_->phaseFinish(kBuild);
+    IProgressMonitor* const monitor = std::exchange(monitor_, nullptr);
+    finish(*monitor);
+    monitor->phaseFinish(kBuild);
   }
 
   octet::Monitor monitor() {
@@ -35,13 +44,13 @@ class Phases {
  private:
   static constexpr const char* kBuild = "Building an engine";
 
-  void finish() {
-    if (!stage_.empty()) monitor_->phaseFinish(stage_.c_str());
-    stage_.clear();
+  void finish(IProgressMonitor& monitor) {
+    const std::string ended = std::exchange(stage_, {});
+    if (!ended.empty()) monitor.phaseFinish(ended.c_str());
   }
   bool report(const octet::Progress& progress) {
     if (progress.stage != stage_) {
-      finish();
+      finish(*monitor_);
       stage_ = progress.stage;
       steps_ = 0;
       monitor_->phaseStart(stage_.c_str(), kBuild,
@@ -56,6 +65,7 @@ class Phases {
 #else
   explicit Phases(const Config&) {}
   octet::Monitor monitor() { return {}; }
+  void end() {}
 #endif
 };
 
@@ -259,6 +269,7 @@ class Build {
     octet::CompileReport report;
     octet::Engine engine =
         octet::compile(std::as_bytes(std::span(written_.bytes)), options, &report);
+    phases.end();
     tell(report, config_.reporter);
     if (source_ && source_->reads_batches() && report.cache) source_->write_cache(*report.cache);
     if (options.calibration && options.calibration->cache) used_cache_ = options.calibration->cache;

@@ -96,7 +96,11 @@ bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuild
   return guarded(reporter, "IBuilder::buildSerializedNetworkToStream", false, [&] {
     need(&writer, "writer");
     const auto bytes = static_cast<int64_t>(plan->size());
-    return writer.write(plan->data(), bytes) == bytes;
+    const int64_t taken = writer.write(plan->data(), bytes);
+    if (taken != bytes)
+      refuse("the writer says that it took " + std::to_string(taken) + " bytes of a plan of " +
+             std::to_string(bytes));
+    return true;
   });
 }
 IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& network,

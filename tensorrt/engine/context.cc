@@ -183,10 +183,10 @@ void* Context::output_address(size_t i, void* given, const octet::TensorType& ty
 void Context::write_outputs(const Addresses& addresses, const std::vector<octet::Tensor>& outputs,
                             cudaStream_t stream) {
   const size_t inputs = slots_.size() - outputs.size();
-  output_types_.clear();
+  std::vector<octet::TensorType> types;
   for (size_t i = 0; i < outputs.size(); ++i) {
     void* memory = output_address(inputs + i, addresses[inputs + i], outputs[i].type());
-    output_types_.push_back(outputs[i].type());
+    types.push_back(outputs[i].type());
     if (!is_on_gpu()) {
       write_client(info(inputs + i), outputs[i], memory);
       continue;
@@ -196,6 +196,7 @@ void Context::write_outputs(const Addresses& addresses, const std::vector<octet:
     write_client(info(inputs + i), outputs[i], host.data());
     copy_client(memory, host.data(), bytes, {memory, device_, stream});
   }
+  output_types_ = std::move(types);  // an allocator that failed leaves those that were planned
 }
 
 octet::Tensor Context::from_client(size_t i, const octet::TensorType& type, const void* memory,

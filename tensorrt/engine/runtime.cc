@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorrt/engine/runtime.h"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -28,14 +27,17 @@ namespace {
 
 constexpr int64_t kChunk = int64_t{1} << 20;
 
-// Reads to the end, which a reader tells by giving fewer bytes than were asked for.
+// Reads to the end, which a reader tells by giving fewer bytes than were asked for. One that is wrong about what it gave is not asked again.
 template <class Read>
 std::vector<std::byte> read_all(const Read& read) {
   std::vector<std::byte> bytes;
   for (int64_t got = kChunk; got == kChunk;) {
     const size_t at = bytes.size();
     bytes.resize(at + kChunk);
-    got = std::clamp<int64_t>(read(bytes.data() + at, kChunk), 0, kChunk);
+    got = read(bytes.data() + at, kChunk);
+    if (got < 0 || got > kChunk)
+      refuse("the reader says that it gave " + std::to_string(got) + " bytes, and " +
+             std::to_string(kChunk) + " were asked for");
     bytes.resize(at + static_cast<size_t>(got));
   }
   return bytes;

@@ -71,8 +71,10 @@ void Reporter::error(ErrorCode code, const std::string& text) const noexcept {
                              name_of(code) + " (" + text + ")";
     log(code == ErrorCode::kINTERNAL_ERROR ? Severity::kINTERNAL_ERROR : Severity::kERROR, line);
     if (recorder != nullptr) recorder->reportError(code, text.c_str());
-  } catch (...) {
+  } catch (const std::bad_alloc&) {
     log(Severity::kERROR, "out of memory while an error was told");
+  } catch (...) {
+    log(Severity::kERROR, "the error recorder has thrown an exception");
   }
 }
 

@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stories.h"
 
-#include <cstdlib>
-
-#include "world.h"
+#include "expect.h"
 
 namespace hostile::stories {
 namespace {
-
-void expect(bool holds, const char* what) {
-  if (holds) return;
-  std::printf("story: %s\n", what);
-  std::fflush(stdout);
-  std::_Exit(1);
-}
-
-// What must fail with a line in the log.
-template <class Work>
-void refused(Logger& logger, const char* what, const Work& work) {
-  const int before = logger.errors;
-  expect(!work(), what);
-  expect(logger.errors > before, (std::string(what) + ": nothing was told").c_str());
-}
 
 struct Parts {
   World world;  // whose plan is taken
