@@ -43,7 +43,7 @@ endif()
 
 # Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003). Kernels do not throw; without -fno-exceptions
 # functions that are always inlined bring a weak reference to the unwinder along.
-set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni amx)
+set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni bf16 amx)
 set(OCTET_ISA_SUFFIXES_aarch64 neon dotprod i8mm)
 set(OCTET_ISA_SUFFIXES ${OCTET_ISA_SUFFIXES_x86_64} ${OCTET_ISA_SUFFIXES_aarch64})
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -fno-exceptions -Wno-conversion -Wno-sign-conversion)
@@ -51,6 +51,7 @@ set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
 set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma -fno-exceptions
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
+set(OCTET_ISA_FLAGS_bf16 ${OCTET_ISA_FLAGS_vnni} -mavx512bf16)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
 # -O2 whatever the build's level is: what an emulator runs and counts are the kernels of a release.
 set(OCTET_ISA_FLAGS_neon -O2 -fno-exceptions -Wno-conversion -Wno-sign-conversion)

@@ -6,7 +6,7 @@ option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
 
 # Names of unnamed namespaces meet where files are compiled as one. Operators and lowerings are called alike in every file by design;
 # kernels are sealed objects with flags of their own (docs/adr/0003).
-set(OCTET_ALONE "/cli/(main|counted_new)\\.cc$|/tensorrt/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/plugin/library\\.cc$|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+set(OCTET_ALONE "/cli/(main|counted_new)\\.cc$|/tensorrt/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/plugin/library\\.cc$|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|bf16|amx)\\.cc$")
 
 # For ./dev demo alone, with -O1 and no warnings as the build's flags: kernels keep the level of a release; what plans them and the operators'
 # scalar references take less time to compile so, and less again in larger batches, each of which reads the same templates. The results are
@@ -19,7 +19,7 @@ function(octet_merge target)
   if(OCTET_LIGHT)
     set(batch 30)
     foreach(source IN LISTS ARGN)
-      if(source MATCHES "/backends/cpu/kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+      if(source MATCHES "/backends/cpu/kernels/|_(avx2|avxvnni|vnni|bf16|amx)\\.cc$")
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O3)
         set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
       endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of instruction-set files (*_avx2, *_avxvnni, *_vnni, *_amx, *_neon, *_dotprod, *_i8mm) define no weak symbol: the linker
+"""Objects of instruction-set files (*_avx2, *_avxvnni, *_vnni, *_bf16, *_amx, *_neon, *_dotprod, *_i8mm) define no weak symbol: the linker
 may keep their copy of an inline function for code that runs on every machine. At -O2 most such functions are inlined away, so run this on a
 debug build as well. Argument: the build folder."""
 
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-ISA_OBJECT = re.compile(r"_(avx2|avxvnni|vnni|amx|neon|dotprod|i8mm)\.cc\.o$")
+ISA_OBJECT = re.compile(r"_(avx2|avxvnni|vnni|bf16|amx|neon|dotprod|i8mm)\.cc\.o$")
 WEAK = re.compile(r"^[0-9a-f]+ ([WVu]) (.+)$")
 
 

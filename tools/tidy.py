@@ -17,7 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests are checked by running; of kernels with an instruction set's flags clang knows other warnings than g++.
-CHECKED = re.compile(r"^(?:src|cli|tensorrt/trtexec)/.*(?<!_test)(?<!_avx2)(?<!_avxvnni)(?<!_vnni)(?<!_amx)\.cc$")
+CHECKED = re.compile(r"^(?:src|cli|tensorrt/trtexec)/.*(?<!_test)(?<!_avx2)(?<!_avxvnni)(?<!_vnni)(?<!_bf16)(?<!_amx)\.cc$")
 
 FINDING = re.compile(r"^(/\S+?):(\d+):\d+: (?:error|warning): (.*\[[\w.,-]+\])$", re.M)
 # (file or folder, check): why.

@@ -48,7 +48,7 @@ struct Backend {
   // Its kernels read and write, and `convert` knows, linear and nhwc; this says that the others are known too.
   bool channel_blocks = false;
   // What its plans make of a graph of known sizes before anything is chosen. Null: nothing.
-  void (*adapt)(Graph&) = nullptr;
+  void (*adapt)(Graph&, const Target&) = nullptr;
   // Its kernels want s8 activations relabelled as u8 with zero_point + 128.
   bool relabel_s8 = false;
 };

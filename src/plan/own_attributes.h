@@ -11,8 +11,14 @@ namespace octet {
 // The 16-bit float that a kernel rounds its own result to: "f16" or "bf16". No plugin can declare a name of the host.
 inline constexpr std::string_view kRounds = "octet.rounds";
 
+// 1: the kernel gives channels-last pixels, which all that read its result want.
+inline constexpr std::string_view kGivesPixels = "octet.gives_pixels";
+
 inline void erase_own_attributes(Graph& graph) {
-  for (Node& node : graph.nodes) node.attrs.erase(kRounds);
+  for (Node& node : graph.nodes) {
+    node.attrs.erase(kRounds);
+    node.attrs.erase(kGivesPixels);
+  }
 }
 
 }  // namespace octet

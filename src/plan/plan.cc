@@ -185,7 +185,7 @@ Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, cons
                    const CallerMemory& caller = {}) {
   Graph concrete = specialize(graph, input_shapes);
   if (target.device->backend().relabel_s8) relabel_s8(concrete);
-  if (target.device->backend().adapt != nullptr) target.device->backend().adapt(concrete);
+  if (target.device->backend().adapt != nullptr) target.device->backend().adapt(concrete, target);
   ChainRejects apart = join_chains(concrete, target);
   return Planner(std::move(concrete), target, {}, caller, std::move(apart));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/backend.h"
 
+#include "backends/cpu/device.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/convert.h"
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/rounding.h"
@@ -9,15 +11,25 @@
 
 namespace octet {
 
+namespace {
+
+void adapt(Graph& graph, const Target& target) {
+  join_roundings(graph);
+  mark_pixels(graph);
+  store_bf16(graph, isa_of(target));
+}
+
+}  // namespace
+
 const Backend& cpu_backend() {
   static const Backend backend{.name = "cpu",
                                .lowerings = cpu_lowerings(),
-                               .reference = rounding_reference,
+                               .reference = widened_reference,
                                .plugins = offer_plugin_on_host,
                                .convert = cpu_convert,
                                .constant = reference_constant,
                                .fill_border = reference_fill_border,
-                               .adapt = join_roundings,
+                               .adapt = adapt,
                                .relabel_s8 = true};
   return backend;
 }

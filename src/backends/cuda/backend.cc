@@ -27,7 +27,7 @@ constexpr Lowering kLowerings[] = {
 #undef LOWERING
 };
 
-void adapt(Graph& graph) {
+void adapt(Graph& graph, const Target&) {
   share_concatenations(graph);
   store_halves(graph);
 }

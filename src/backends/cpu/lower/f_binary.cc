@@ -6,6 +6,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/binary.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/rounding.h"
@@ -83,35 +84,43 @@ Layouts choose_layouts(const LowerRequest& request) {
   return with_output(request, Layout::linear);
 }
 
+// Whether operands of a run, and the result, are stored as bf16.
+struct Halves {
+  std::array<bool, 2> inputs;
+  bool output;
+
+  bool any() const { return inputs[0] || inputs[1] || output; }
+};
+
 struct Bound {
   BinaryFunction function;
-  UnaryFunction rounds;
+  int rounds;
   f32 a, b;
   std::array<Tensor, 2> constants;
+  Halves halves;
   Rows rows;
 
-  const f32* operand(const StepArgs& step, size_t i) const {
-    return constants[i] ? reinterpret_cast<const f32*>(constants[i].data()) : f32_input(step, i);
+  const std::byte* operand(const StepArgs& step, size_t i) const {
+    return constants[i] ? constants[i].data() : step.inputs[i];
   }
   void operator()(const StepArgs& step) const {
-    const f32* x = operand(step, 0);
-    const f32* y = operand(step, 1);
-    f32* dst = f32_output(step, 0);
+    const std::byte* x = operand(step, 0);
+    const std::byte* y = operand(step, 1);
     const s64 step_x = rows.step(1), step_y = rows.step(2);
     rows.for_each(pool_of(step), [&](const Rows::Offsets& at, s64 count) {
-      const s64 most = rounds == nullptr ? count : kRoundedPiece;
-      for (s64 i = 0; i < count; i += most) {
-        const BinaryArgs args{x + at[1] + i * step_x,
-                              y + at[2] + i * step_y,
-                              dst + at[0] + i,
-                              std::min(most, count - i),
-                              step_x,
-                              step_y,
-                              a,
-                              b};
-        function(&args);
-        round_in_place(rounds, args.dst, args.count);
-      }
+      const BinaryArgs args{x + at[1] * element_bytes(halves.inputs[0]),
+                            y + at[2] * element_bytes(halves.inputs[1]),
+                            step.outputs[0] + at[0] * element_bytes(halves.output),
+                            count,
+                            step_x,
+                            step_y,
+                            a,
+                            b,
+                            rounds,
+                            halves.inputs[0],
+                            halves.inputs[1],
+                            halves.output};
+      function(&args);
     });
   }
 };
@@ -121,6 +130,7 @@ struct Operands {
   std::array<Shape, 2> inputs;
   std::array<Tensor, 2> constants;  // as the graph has them; empty where a run brings the operand
   Layout layout;                    // of the output, in whose memory order they are read
+  Halves halves;
 };
 
 // Of each constant, its elements in the output's order.
@@ -135,12 +145,12 @@ std::vector<Preparation> prepare_constants(const Operands& operands) {
   return result;
 }
 
-struct Functions {
+struct Ends {
   BinaryFunction function;
-  UnaryFunction rounds;  // null: nothing
+  int rounds;
 };
 
-RunStep bind_binary(const Functions& functions, const Choice& choice, const Operands& operands,
+RunStep bind_binary(const Ends& ends, const Choice& choice, const Operands& operands,
                     const BindArgs& bind) {
   std::array<RowOperand, 3> row{{{operands.output, bind.outputs[0]}}};
   std::array<Tensor, 2> constants;
@@ -151,13 +161,14 @@ RunStep bind_binary(const Functions& functions, const Choice& choice, const Oper
     row[i + 1] = {operands.inputs[i], constant ? packed : bind.inputs[i]};
     if (constant) constants[i] = prepared_tensor(bind, prepared++);
   }
-  return Bound{functions.function, functions.rounds, choice.a, choice.b, constants, Rows(row)};
+  return Bound{ends.function, ends.rounds,     choice.a, choice.b,
+               constants,     operands.halves, Rows(row)};
 }
 
 }  // namespace
 
 Offer lower_f_binary(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
   if (request.inputs.size() != 2) return Reject{"more than two inputs"};
   const Choice choice = choose(request.node);
   const BinaryKernel* row = find_row(choice.name);
@@ -169,7 +180,9 @@ Offer lower_f_binary(const LowerRequest& request) {
   Operands operands{request.outputs[0].shape,
                     {request.inputs[0].shape, request.inputs[1].shape},
                     {},
-                    layouts.output};
+                    layouts.output,
+                    {{is_stored_half(request.inputs[0]), is_stored_half(request.inputs[1])},
+                     is_stored_half(request.outputs[0])}};
   for (size_t i = 0; i < 2; ++i) {
     if (const Tensor* t = request.constant(i)) operands.constants[i] = *t;
   }
@@ -180,14 +193,16 @@ Offer lower_f_binary(const LowerRequest& request) {
   candidate.holds = request.constants();
   candidate.strided = layouts.output == Layout::nhwc && operands.output[1] != 1;
   for (size_t i = 0; i < 2; ++i) {
-    if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);
+    if (operands.inputs[i] == operands.output &&
+        operands.halves.inputs[i] == operands.halves.output)
+      candidate.overwrites.push_back(i);
   }
   candidate.prepare = [operands](const BindArgs&) { return prepare_constants(operands); };
-  const Isa isa = isa_of(request.target);
-  const Functions functions{kernel_for(*row, isa), rounding_function(request.node, isa)};
+  const Ends ends{operands.halves.any() ? row->bf16 : kernel_for(*row, isa_of(request.target)),
+                  rounding_code(request.node)};
   candidate.note = rounding_note(request.node);
-  candidate.bind = [functions, choice, operands](const BindArgs& bind) {
-    return bind_binary(functions, choice, operands, bind);
+  candidate.bind = [ends, choice, operands](const BindArgs& bind) {
+    return bind_binary(ends, choice, operands, bind);
   };
   return candidate;
 }

@@ -52,7 +52,6 @@ std::string float_reject(const LowerRequest& request) {
 }
 
 std::string image_conv_reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
   if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
   if (request.constant(1) == nullptr) return "the weights are not constant";
   if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";

@@ -43,7 +43,7 @@ Tensor prepared_tensor(const BindArgs& bind, size_t i);
 
 // Rejects shared by float lowerings; empty when there is none.
 std::string float_reject(const LowerRequest& request);
-// Why our kernels of an image's convolution with constant weights, and nothing added, do not take it; empty: they may.
+// Why our kernels of an image's convolution with constant weights, and nothing added, do not take it, its types apart; empty: they may.
 std::string image_conv_reject(const LowerRequest& request);
 
 }  // namespace octet

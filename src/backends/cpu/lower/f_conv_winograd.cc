@@ -7,6 +7,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/winograd.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
 #include "backends/cpu/lower/f_panels.h"
 #include "backends/cpu/lower/f_sum_end.h"
 #include "backends/host/queue.h"
@@ -70,13 +71,13 @@ struct PackedWinograd {
   Tensor bias;          // of whole vectors
   Tensor zeros;         // a panel
 
-  PackedWinograd(const Tensor& given, const Tensor& given_bias, s64 lanes)
+  PackedWinograd(const Tensor& given, const Tensor& given_bias, const PanelKernel& kernel)
       : points(transformed(given), Tensor(),
                {kWinogradPoints, given.shape()[0], 1, given.shape()[1], given.shape()[1], 0, 1},
-               lanes),
+               kernel),
         weights(given),
-        bias(Dtype::f32, Shape{rounded_up(given.shape()[0], lanes)}),
-        zeros(Dtype::f32, Shape{kPanelVectors * lanes}) {
+        bias(Dtype::f32, Shape{rounded_up(given.shape()[0], kernel.lanes)}),
+        zeros(Dtype::f32, Shape{kPanelVectors * kernel.lanes}) {
     if (given_bias) std::ranges::copy(given_bias.as<f32>(), bias.mutable_as<f32>().begin());
   }
 };
@@ -195,7 +196,8 @@ class WinogradProduct {
                   begin,
                   end - begin,
                   reinterpret_cast<f32*>(args.workspace) + thread * buffers_.elements};
-    copy_(f32_input(args, 0) + s.image * x_.image, kTile * row - spec_.h().pad_begin,
+    const f32* image = f32_input(args, 0) + s.image * x_.image;
+    copy_(reinterpret_cast<const std::byte*>(image), kTile * row - spec_.h().pad_begin,
           kTile * s.rows + 2, s.memory);
     take(s);
     multiply(s);
@@ -235,7 +237,9 @@ class WinogradProduct {
                     .residual_step = 0,
                     .count = s.rows * spec_.tile_columns(),
                     .channels = 0,
-                    .end = {false, 0.0f, 0.0f, 1.0f, 0}};
+                    .end = {false, 0.0f, 0.0f, 1.0f, 0},
+                    .residual_halves = false,
+                    .dst_halves = false};
     const f32* weights = packed_->points.weights.as<f32>().data();
     for (s64 p = 0; p < kWinogradPoints; ++p) {
       panel.src = s.memory + buffers_.taken + p * buffers_.in_point;
@@ -346,6 +350,7 @@ class WinogradProduct {
 };
 
 std::string winograd_f32_reject(const LowerRequest& request, const ConvGeometry& g) {
+  if (multiplies_bf16(request)) return "the products are of bf16";
   if (g.groups != 1) return "the convolution has groups";
   for (const WindowAxis& axis : {g.window.h(), g.window.w()}) {
     if (axis.kernel != 3 || axis.stride != 1 || axis.dilation != 1)
@@ -390,10 +395,10 @@ Offer lower_f_conv_winograd(const LowerRequest& request) {
       WinogradBuffers(spec).elements * static_cast<s64>(sizeof(f32)) * spec.threads;
   const Tensor weights = *request.constant(1);
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
-  candidate.prepare = [weights, bias, lanes = spec.lanes()](const BindArgs&) {
+  candidate.prepare = [weights, bias, kernel = spec.kernels.panel](const BindArgs&) {
     return std::vector<Preparation>{
-        preparation<PackedWinograd>("winograd " + std::to_string(lanes), {weights, bias},
-                                    [=] { return PackedWinograd(weights, bias, lanes); })};
+        preparation<PackedWinograd>("winograd " + std::to_string(kernel.lanes), {weights, bias},
+                                    [=] { return PackedWinograd(weights, bias, kernel); })};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return WinogradProduct(spec, bind); };
   return candidate;

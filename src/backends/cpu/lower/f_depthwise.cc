@@ -99,6 +99,7 @@ struct DepthwiseStep {
 Offer lower_f_depthwise(const LowerRequest& request) {
   if (!attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"a close result is enough here"};
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

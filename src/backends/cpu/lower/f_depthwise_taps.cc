@@ -8,6 +8,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/taps.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_sum_end.h"
 #include "backends/cpu/lower/rounding.h"
@@ -64,18 +65,20 @@ struct TapsStep {
   ConvGeometry geometry;
   SumEndArgs ending;
   s64 copies;
+  bool x_halves, y_halves;  // are stored as bf16
   std::shared_ptr<const PackedTaps> packed = nullptr;
 
   const WindowAxis& h() const { return geometry.window.h(); }
   const WindowAxis& w() const { return geometry.window.w(); }
 
   struct Taps {
-    std::array<const f32*, kMostTaps> x, weights;
+    std::array<const void*, kMostTaps> x;
+    std::array<const f32*, kMostTaps> weights;
     s64 count = 0;
   };
 
   // Of the pixel at `column`, those that are inside the image.
-  Taps taps_at(const f32* image, s64 row, s64 column) const noexcept {
+  Taps taps_at(const std::byte* image, s64 row, s64 column) const noexcept {
     const TapRange rows = taps_inside(h(), row), columns = taps_inside(w(), column);
     const auto* weights = reinterpret_cast<const f32*>(packed->weights.data());
     const s64 channels = geometry.in_channels;
@@ -85,7 +88,7 @@ struct TapsStep {
       for (s64 kx = columns.first; kx < columns.last; ++kx) {
         const s64 x = column * w().stride - w().pad_begin + kx * w().dilation;
         const auto at = static_cast<size_t>(taps.count++);
-        taps.x[at] = image + (y * w().in + x) * channels;
+        taps.x[at] = image + (y * w().in + x) * channels * element_bytes(x_halves);
         taps.weights[at] = weights + (ky * w().kernel + kx) * channels * copies;
       }
     }
@@ -93,26 +96,32 @@ struct TapsStep {
   }
 
   // Pixels [first, last) of a row, all with the taps of the first.
-  void pixels(const f32* image, f32* out, s64 row, TapRange range) const noexcept {
+  void pixels(const std::byte* image, std::byte* out, s64 row, TapRange range) const noexcept {
     const s64 channels = geometry.in_channels, count = range.last - range.first;
+    std::byte* dst = out + range.first * channels * element_bytes(y_halves);
     Taps taps = taps_at(image, row, range.first);
     TapsArgs args{.taps = taps.x.data(),
                   .weights = taps.weights.data(),
                   .tap_count = taps.count,
                   .bias = reinterpret_cast<const f32*>(packed->bias.data()),
-                  .dst = out + range.first * channels,
+                  .dst = dst,
                   .count = count,
                   .step = w().stride * channels,
                   .channels = channels,
-                  .end = ending};
+                  .end = ending,
+                  .src_halves = x_halves,
+                  .dst_halves = y_halves};
     if (copies == 1 || w().stride != 1 || count < copies) return function(&args);
     args.count = count / copies;
     args.step = args.channels = kFull;
     function(&args);
     const s64 done = args.count * kFull, rest = count * channels - done;
     if (rest == 0) return;
-    for (s64 t = 0; t < taps.count; ++t) taps.x[static_cast<size_t>(t)] += done;
-    args.dst += done;
+    for (s64 t = 0; t < taps.count; ++t) {
+      const void*& x = taps.x[static_cast<size_t>(t)];
+      x = static_cast<const std::byte*>(x) + done * element_bytes(x_halves);
+    }
+    args.dst = dst + done * element_bytes(y_halves);
     args.count = 1;
     args.channels = rest;
     function(&args);
@@ -125,7 +134,7 @@ struct TapsStep {
     return {left, end < 0 ? left : std::clamp(end / w().stride + 1, left, w().out)};
   }
 
-  void row(const f32* image, f32* out, s64 index, bool inner = true) const noexcept {
+  void row(const std::byte* image, std::byte* out, s64 index, bool inner = true) const noexcept {
     const TapRange whole = whole_columns();
     for (s64 x = 0; x < whole.first; ++x) pixels(image, out, index, {x, x + 1});
     if (inner && whole.first < whole.last) pixels(image, out, index, whole);
@@ -138,32 +147,37 @@ struct TapsStep {
            index + 1 - h().pad_begin + h().extent() <= h().in;
   }
 
-  void two_rows(const f32* image, f32* out, s64 index) const noexcept {
+  void two_rows(const std::byte* image, std::byte* out, s64 index) const noexcept {
     const s64 channels = geometry.in_channels;
+    const s64 in_pixel = channels * element_bytes(x_halves),
+              out_pixel = channels * element_bytes(y_halves);
     const TapRange whole = whole_columns();
     row(image, out, index, false);
-    row(image, out + w().out * channels, index + 1, false);
+    row(image, out + w().out * out_pixel, index + 1, false);
     if (whole.first >= whole.last) return;
     const s64 y = index - h().pad_begin, x = whole.first - w().pad_begin;
-    const TapRowsArgs args{.src = image + (y * w().in + x) * channels,
+    const TapRowsArgs args{.src = image + (y * w().in + x) * in_pixel,
                            .src_row = w().in * channels,
                            .weights = reinterpret_cast<const f32*>(packed->weights.data()),
                            .bias = reinterpret_cast<const f32*>(packed->bias.data()),
-                           .dst = out + whole.first * channels,
+                           .dst = out + whole.first * out_pixel,
                            .dst_row = w().out * channels,
                            .count = whole.last - whole.first,
                            .channels = channels,
-                           .end = ending};
+                           .end = ending,
+                           .src_halves = x_halves,
+                           .dst_halves = y_halves};
     rows_function(&args);
   }
 
   void operator()(const StepArgs& step) const noexcept {
     const s64 channels = geometry.in_channels;
-    const s64 in_image = h().in * w().in * channels, out_row = w().out * channels;
+    const s64 in_image = h().in * w().in * channels * element_bytes(x_halves);
+    const s64 out_row = w().out * channels;
     const auto body = [&](s64 begin, s64 end, int) {
       for (s64 i = begin; i < end; ++i) {
-        const f32* image = f32_input(step, 0) + i / h().out * in_image;
-        f32* out = f32_output(step, 0) + i * out_row;
+        const std::byte* image = step.inputs[0] + i / h().out * in_image;
+        std::byte* out = step.outputs[0] + i * out_row * element_bytes(y_halves);
         if (i + 1 < end && pairs(i % h().out)) {
           two_rows(image, out, i++ % h().out);
         } else {
@@ -178,24 +192,38 @@ struct TapsStep {
   }
 };
 
+struct TapKernels {
+  void (*function)(const TapsArgs*);
+  void (*rows_function)(const TapRowsArgs*);
+};
+
+TapKernels kernels_for(Isa isa, bool halves) {
+  if (halves) return {depthwise_taps_bf16, depthwise_rows_bf16};
+  if (isa.has(Isa::vnni)) return {depthwise_taps_vnni, depthwise_rows_vnni};
+  return {depthwise_taps_avx2, depthwise_rows_avx2};
+}
+
 }  // namespace
 
 Offer lower_f_depthwise_taps(const LowerRequest& request) {
   if (attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"an exact result is asked for"};
+  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
   if (!g.depthwise()) return Reject{"not depthwise"};
   if (g.window.kernel_elements() > kMostTaps) return Reject{"the window has more than 49 taps"};
-  const bool wide = isa_of(request.target).has(Isa::vnni);
-  const TapsStep step{.function = wide ? depthwise_taps_vnni : depthwise_taps_avx2,
-                      .rows_function = !pairs_rows(g) ? nullptr
-                                       : wide         ? depthwise_rows_vnni
-                                                      : depthwise_rows_avx2,
+  const bool x_halves = is_stored_half(request.inputs[0]),
+             y_halves = is_stored_half(request.outputs[0]);
+  const TapKernels kernels = kernels_for(isa_of(request.target), x_halves || y_halves);
+  const TapsStep step{.function = kernels.function,
+                      .rows_function = pairs_rows(g) ? kernels.rows_function : nullptr,
                       .geometry = g,
                       .ending = sum_end_of(request.node),
-                      .copies = repeats(g)};
+                      .copies = repeats(g),
+                      .x_halves = x_halves,
+                      .y_halves = y_halves};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "depthwise", isa_of(request.target));
   candidate.note = rounding_note(request.node);

@@ -13,7 +13,7 @@
 
 #include "arch/isa.h"
 #include "backends/cpu/device.h"
-#include "backends/cpu/kernels/float/cast.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/rounding.h"
@@ -188,12 +188,9 @@ dnnl::primitive_attr product_attributes(const Activation& activation, bool resid
 }
 
 void EndOfSlice::operator()(f32* values, s64 count) const noexcept {
-  const s64 most = function == nullptr || rounds == nullptr ? count : kRoundedPiece;
-  for (s64 i = 0; i < count; i += most) {
-    const UnaryArgs args{values + i, values + i, std::min(most, count - i), a, b};
-    if (function != nullptr) function(&args);
-    round_in_place(rounds, args.dst, args.count);
-  }
+  if (function == nullptr) return;
+  const UnaryArgs args{values, values, count, a, b, rounds};
+  function(&args);
 }
 
 DnnlSlice::DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
@@ -250,8 +247,7 @@ const std::byte* DnnlProduct::narrowed_source(const StepArgs& args) const {
   const s64 pieces = (narrow_elements + kPiece - 1) / kPiece;
   pool_of(args).parallel_for(pieces, [&](s64 begin, s64 end, int) {
     const s64 first = begin * kPiece, last = std::min(end * kPiece, narrow_elements);
-    const CastArgs cast{src + first, dst + first, last - first};
-    narrow_to_bf16_vnni(&cast);
+    narrowed(src + first, last - first, reinterpret_cast<std::byte*>(dst + first));
   });
   return args.workspace;
 }
@@ -290,26 +286,12 @@ bool multiplies_bf16(const LowerRequest& request) {
          isa_of(request.target).has(Isa::vnni);
 }
 
-namespace {
-
-// A clamp and the rounding are one function.
-void round_at_end(EndOfSlice& end, const LowerRequest& request) {
-  const Precision to = rounding_of(request.node);
-  const bool wide = isa_of(request.target).has(Isa::vnni);
-  if (!activation_of(request.node).is_clamp() || to == Precision::none) {
-    end.rounds = rounding_function(request.node, isa_of(request.target));
-  } else if (to == Precision::f16) {
-    end.function = wide ? unary_clip_to_f16_vnni : unary_clip_to_f16_avx2;
-  } else {
-    end.function = wide ? unary_clip_to_bf16_vnni : unary_clip_to_bf16_avx2;
-  }
-}
-
-}  // namespace
-
 Candidate product_candidate(const LowerRequest& request, ProductStep step) {
   step.end = end_of(activation_of(request.node), isa_of(request.target));
-  round_at_end(step.end, request);
+  if (step.end.function == nullptr)
+    step.end.function = rounding_function(request.node, isa_of(request.target));
+  else
+    step.end.rounds = rounding_code(request.node);
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();

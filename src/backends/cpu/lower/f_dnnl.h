@@ -36,7 +36,7 @@ class SingleThread {
 struct EndOfSlice {
   UnaryFunction function = nullptr;
   f32 a = 0.0f, b = 0.0f;
-  UnaryFunction rounds = nullptr;
+  int rounds = 0;  // what the function gives, as UnaryArgs has it
 
   void operator()(f32* values, s64 count) const noexcept;
 };

@@ -4,20 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "backends/cpu/device.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "core/small_types.h"
 
 namespace octet {
 namespace {
 
 constexpr s64 kBytes = sizeof(f32);
+// Cycles for a number that becomes bf16.
+constexpr f64 kNarrowed = 0.1;
 // Below this many multiply-adds, waking a thread costs more than it saves.
 constexpr s64 kSerialMacs = 500000;
 // Pixels of a row where an image's rows follow each other, and what they are a multiple of: the blocks of the kernels.
@@ -36,8 +41,19 @@ bool pads(const WindowAxis& axis) {
          (axis.out - 1) * axis.stride - axis.pad_begin + axis.extent() > axis.in;
 }
 
-bool copies(const ConvGeometry& g) {
-  return pads(g.window.h()) || pads(g.window.w()) || spread_pixels(g.in_channels) != g.in_channels;
+// Whether strips are copied wherever pixels lie.
+bool copies(const PanelSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  const s64 cells = spec.kernel.cells(g.in_channels);
+  const bool narrows = spec.kernel.pairs && (!spec.x_halves || g.in_channels_per_group() % 2 != 0);
+  return narrows || pads(g.window.h()) || pads(g.window.w()) || spread_pixels(cells) != cells;
+}
+
+// Pairs of a stored image are read where they lie if each begins where an f32 may.
+bool pairs_apart(const PanelSpec& spec, const PixelStrides& x, const BindArgs& bind) {
+  const auto odd = [](s64 elements) { return elements % 2 != 0; };
+  return spec.kernel.pairs &&
+         (odd(x.pixel) || odd(x.row) || odd(x.image) || bind.input_offset(0) % kBytes != 0);
 }
 
 // What output pixels of a strip read of a row, and rows of it.
@@ -45,24 +61,28 @@ s64 read_by(const WindowAxis& axis, s64 outputs) {
   return (outputs - 1) * axis.stride + axis.extent();
 }
 
-PixelStrides copy_strides(const ConvGeometry& g) {
-  const s64 pixel = spread_pixels(g.in_channels);
+PixelStrides copy_strides(const PanelSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  const s64 pixel = spread_pixels(spec.kernel.cells(g.in_channels));
   return {pixel, pixel * read_by(g.window.w(), g.window.w().out), 0};
 }
 
 // Rows of output that lie in a core's cache with what they read, since each panel passes over them: in little of it, but in half where the weights
 // come from beyond it for every strip.
-s64 cached_rows(const ConvGeometry& g) {
-  const s64 weights = g.out_channels * g.in_channels_per_group() * g.window.kernel_elements();
+s64 cached_rows(const PanelSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  const s64 weights =
+      g.out_channels * spec.kernel.cells(g.in_channels_per_group()) * g.window.kernel_elements();
   const s64 cache = core_cache_bytes();
-  const s64 row = copy_strides(g).row * g.window.h().stride + g.window.w().out * g.out_channels;
+  const s64 row = copy_strides(spec).row * g.window.h().stride + g.window.w().out * g.out_channels;
   const s64 room = weights * kBytes > cache / 4 ? cache / 2 : cache / 8;
   return std::clamp<s64>(room / std::max<s64>(row * kBytes, 1), 1,
                          std::max<s64>(g.window.h().out, 1));
 }
 
-s64 copy_elements(const ConvGeometry& g) {
-  return copies(g) ? up(copy_strides(g).row * read_by(g.window.h(), cached_rows(g)), 16) : 0;
+s64 copy_elements(const PanelSpec& spec) {
+  if (!copies(spec) && !spec.kernel.pairs) return 0;
+  return up(copy_strides(spec).row * read_by(spec.geometry.window.h(), cached_rows(spec)), 16);
 }
 
 // Of a dense matrix the rows are the pixels of an image of one row.
@@ -104,53 +124,111 @@ PixelStrides image_strides(const Shape& shape, const Placement& placement) {
 }
 
 // Two vectors for each value loaded, or one, which waits for loads; what is begun and stored.
-f64 panel_cycles(s64 lanes, s64 pixels, s64 values, s64 outs) {
+f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs) {
   const s64 vectors = parts(outs, lanes), pairs = vectors / kPanelVectors;
   const f64 value = 1.05 * static_cast<f64>(pairs) + 0.72 * static_cast<f64>(vectors % 2);
   constexpr f64 kStored = 2;
   return static_cast<f64>(pixels) *
-         (value * static_cast<f64>(values) + kStored * static_cast<f64>(vectors));
+         (value * static_cast<f64>(cells) + kStored * static_cast<f64>(vectors));
 }
 
-void RowCopy::operator()(const f32* image, s64 first, s64 count, f32* dst) const noexcept {
-  const auto bytes = [](s64 elements) { return static_cast<size_t>(elements * kBytes); };
+namespace {
+
+size_t bytes_of(s64 cells) { return static_cast<size_t>(cells * kBytes); }
+
+void narrow_pixels(const RowCopy& copy, const f32* from, s64 count, f32* to) {
+  if (copy.from.pixel == copy.channels && 2 * copy.to.pixel == copy.channels) {
+    return narrowed(from, count * copy.channels, reinterpret_cast<std::byte*>(to));
+  }
+  for (s64 x = 0; x < count; ++x, from += copy.from.pixel, to += copy.to.pixel) {
+    if (copy.channels % 2 != 0) to[copy.channels / 2] = 0.0f;
+    narrowed(from, copy.channels, reinterpret_cast<std::byte*>(to));
+  }
+}
+
+// Of three channels, or four, a pixel and what follows it are one word.
+void copy_words(const RowCopy& copy, const bf16* from, s64 count, f32* to) {
+  const u64 kept = ~u64{0} >> (64 - 16 * copy.channels);
+  u64 word = 0;
+  for (s64 x = 0; x + 1 < count; ++x, from += copy.from.pixel, to += 2) {
+    std::memcpy(&word, from, sizeof(word));
+    word &= kept;
+    std::memcpy(to, &word, sizeof(word));
+  }
+  word = 0;
+  std::memcpy(&word, from, static_cast<size_t>(copy.channels) * sizeof(bf16));
+  std::memcpy(to, &word, sizeof(word));
+}
+
+void copy_pairs(const RowCopy& copy, const bf16* from, s64 count, f32* to) {
+  if (copy.from.pixel == copy.channels && 2 * copy.to.pixel == copy.channels) {
+    std::memcpy(to, from, bytes_of(count * copy.to.pixel));
+    return;
+  }
+  // What follows a pixel is another, as long as the word behind it or longer.
+  if (copy.to.pixel == 2 && copy.from.pixel >= 3) return copy_words(copy, from, count, to);
+  for (s64 x = 0; x < count; ++x, from += copy.from.pixel, to += copy.to.pixel) {
+    if (copy.channels % 2 != 0) to[copy.channels / 2] = 0.0f;
+    std::memcpy(to, from, static_cast<size_t>(copy.channels) * sizeof(bf16));
+  }
+}
+
+void copy_pixels(const RowCopy& copy, const std::byte* at, s64 count, f32* to) {
+  if (count <= 0) return;
+  if (copy.halves) return copy_pairs(copy, reinterpret_cast<const bf16*>(at), count, to);
+  const f32* from = reinterpret_cast<const f32*>(at);
+  if (copy.pairs) return narrow_pixels(copy, from, count, to);
+  if (copy.from.pixel == copy.to.pixel) {
+    std::memcpy(to, from, bytes_of(count * copy.to.pixel));
+    return;
+  }
+  for (s64 x = 0; x < count; ++x)
+    std::memcpy(to + x * copy.to.pixel, from + x * copy.from.pixel, bytes_of(copy.channels));
+}
+
+}  // namespace
+
+void RowCopy::operator()(const std::byte* image, s64 first, s64 count, f32* dst) const noexcept {
   const s64 inside = std::clamp<s64>(columns, 0, width - left);
   for (s64 y = first; y < first + count; ++y, dst += to.row) {
     if (y < 0 || y >= rows) {
-      std::memset(dst, 0, bytes(to.row));
+      std::memset(dst, 0, bytes_of(to.row));
       continue;
     }
     const s64 last = std::min(inside, pixels - y * columns);
-    const f32* src = image + y * from.row;
-    std::memset(dst, 0, bytes(left * to.pixel));
-    if (from.pixel == to.pixel) {
-      std::memcpy(dst + left * to.pixel, src, bytes(last * to.pixel));
-    } else {
-      for (s64 x = 0; x < last; ++x)
-        std::memcpy(dst + (left + x) * to.pixel, src + x * from.pixel, bytes(channels));
-    }
-    std::memset(dst + (left + last) * to.pixel, 0, bytes((width - left - last) * to.pixel));
+    std::memset(dst, 0, bytes_of(left * to.pixel));
+    copy_pixels(*this, image + y * from.row * element_bytes(halves), last, dst + left * to.pixel);
+    std::memset(dst + (left + last) * to.pixel, 0, bytes_of((width - left - last) * to.pixel));
   }
 }
 
 PackedPanels::PackedPanels(const Tensor& given, const Tensor& given_bias, const PanelWeights& from,
-                           s64 lanes) {
-  const s64 outs = up(from.outs, lanes), values = from.taps * from.channels;
-  weights = Tensor(Dtype::f32, Shape{from.groups, outs * values});
+                           const PanelKernel& kernel) {
+  const s64 lanes = kernel.lanes, outs = up(from.outs, lanes), cells = kernel.cells(from.channels);
+  weights = Tensor(Dtype::f32, Shape{from.groups, outs * from.taps * cells});
   bias = Tensor(Dtype::f32, Shape{from.groups, outs});
   f32* to = weights.mutable_as<f32>().data();
-  const auto pack_row = [&](const f32* first, s64 begin, s64 width) {
-    for (s64 o = begin; o < begin + width; ++o)
-      *to++ = o < from.outs ? first[o * from.out_stride] : 0.0f;
+  // Of a pair the second channel may be missing.
+  const auto pair = [&](const f32* first, bool whole) {
+    const u32 low = bf16(first[0]).bits, high = whole ? bf16(first[from.channel_stride]).bits : 0;
+    return std::bit_cast<f32>(low | high << 16);
+  };
+  const auto pack_row = [&](const f32* tap, s64 cell, s64 begin, s64 width) {
+    const s64 channel = kernel.pairs ? 2 * cell : cell;
+    const f32* first = tap + channel * from.channel_stride;
+    for (s64 o = begin; o < begin + width; ++o) {
+      const f32* weight = first + o * from.out_stride;
+      *to++ = o >= from.outs  ? 0.0f
+              : !kernel.pairs ? *weight
+                              : pair(weight, channel + 1 < from.channels);
+    }
   };
   for (s64 g = 0; g < from.groups; ++g) {
-    const f32* group = given.as<f32>().data() + g * from.outs * values;
+    const f32* group = given.as<f32>().data() + g * from.outs * from.taps * from.channels;
     for (s64 begin = 0; begin < outs; begin += kPanelVectors * lanes) {
       const s64 width = std::min(kPanelVectors * lanes, outs - begin);
-      for (s64 v = 0; v < values; ++v)
-        pack_row(
-            group + v / from.channels * from.tap_stride + v % from.channels * from.channel_stride,
-            begin, width);
+      for (s64 c = 0; c < from.taps * cells; ++c)
+        pack_row(group + c / cells * from.tap_stride, c % cells, begin, width);
     }
   }
   if (!given_bias) return;
@@ -165,11 +243,19 @@ PanelKernel panel_kernel(Isa isa) {
   return {8, isa.has(Isa::avx2) ? panel_avx2 : nullptr};
 }
 
+PanelKernel panel_kernel(const LowerRequest& request) {
+  const Isa isa = isa_of(request.target);
+  return multiplies_pairs(request.node, isa) ? PanelKernel{16, panel_bf16, true}
+                                             : panel_kernel(isa);
+}
+
 s64 panel_workspace_bytes(const PanelSpec& spec) {
-  const ConvGeometry& g = spec.geometry;
-  s64 elements = copy_elements(g);
-  if (reads_single_pixels(g))
-    elements = std::max(elements, copy_elements(flattened(g, spec.threads)));
+  s64 elements = copy_elements(spec);
+  if (reads_single_pixels(spec.geometry)) {
+    PanelSpec flat = spec;
+    flat.geometry = flattened(spec.geometry, spec.threads);
+    elements = std::max(elements, copy_elements(flat));
+  }
   return elements * kBytes * spec.threads;
 }
 
@@ -179,7 +265,7 @@ PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
       x_(strides_of(spec, input_shape(spec.geometry), bind.inputs[0])),
       y_(strides_of(spec, spec.geometry.output_shape(), bind.outputs[0])),
       pixels_(spec.geometry.window.out_elements()),
-      copies_(copies(spec.geometry)),
+      copies_(copies(spec) || pairs_apart(spec, x_, bind)),
       group_panels_(
           parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
   panels_ = group_panels_ * spec.geometry.groups;
@@ -188,7 +274,7 @@ PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
   flatten();
   plan_copy();
   cut();
-  list_runs(copies_ ? copy_.to : x_);
+  list_runs(copies_ ? copy_.to : cells_of(x_));
 }
 
 // Windows of one pixel each: rows and images that follow each other are one row, and are cut anew.
@@ -212,21 +298,23 @@ void PanelProduct::plan_copy() {
   const WindowAxis &h = g.window.h(), &w = g.window.w();
   const s64 width = read_by(w, w.out);
   copy_ = {.from = x_,
-           .to = copy_strides(g),
+           .to = copy_strides(spec_),
            .rows = h.in,
            .columns = w.in,
            .pixels = reads_single_pixels(g) ? pixels_ : h.in * w.in,
            .channels = g.in_channels,
            .left = std::clamp<s64>(w.pad_begin, 0, width),
-           .width = width};
-  copy_elements_ = copy_elements(g);
+           .width = width,
+           .pairs = spec_.kernel.pairs,
+           .halves = spec_.x_halves};
+  copy_elements_ = copies_ ? copy_elements(spec_) : 0;
 }
 
 // Strips of rows for the threads, and panels where there are too few of those or weights are what is read most.
 void PanelProduct::cut() {
   const ConvGeometry& g = spec_.geometry;
   const s64 rows = g.window.h().out, threads = macs(g) > kSerialMacs ? spec_.threads : 1;
-  strip_rows_ = cached_rows(g);
+  strip_rows_ = cached_rows(spec_);
   const s64 weights = packed_->weights.elements();
   const s64 inputs = g.batch * g.in_channels * g.window.in_elements();
   const s64 missing = parts(threads, g.batch);
@@ -239,8 +327,8 @@ void PanelProduct::cut() {
 void PanelProduct::list_runs(const PixelStrides& source) {
   const ConvGeometry& g = spec_.geometry;
   const WindowAxis &h = g.window.h(), &w = g.window.w();
-  const bool joined = g.groups == 1 && w.dilation == 1 && source.pixel == g.in_channels;
-  run_length_ = g.in_channels_per_group() * (joined ? w.kernel : 1);
+  const bool joined = g.groups == 1 && w.dilation == 1 && source.pixel == group_cells();
+  run_length_ = group_cells() * (joined ? w.kernel : 1);
   for (s64 ky = 0; ky < h.kernel; ++ky) {
     for (s64 kx = 0; kx < (joined ? 1 : w.kernel); ++kx)
       runs_.push_back(ky * h.dilation * source.row + kx * w.dilation * source.pixel);
@@ -257,9 +345,12 @@ PanelProduct::Unit PanelProduct::unit_at(s64 index) const noexcept {
 
 PanelProduct::Source PanelProduct::source_of(const StepArgs& args, const Unit& unit,
                                              int thread) const noexcept {
-  const f32* image = f32_input(args, 0) + unit.image * x_.image;
+  const s64 bytes = element_bytes(spec_.x_halves);
+  const std::byte* image = args.inputs[0] + unit.image * x_.image * bytes;
   const WindowAxis& h = spec_.geometry.window.h();
-  if (!copies_) return {image + unit.row * h.stride * x_.row, x_};
+  if (!copies_)
+    return {reinterpret_cast<const f32*>(image + unit.row * h.stride * x_.row * bytes),
+            cells_of(x_)};
   f32* to = reinterpret_cast<f32*>(args.workspace) + thread * copy_elements_;
   copy_(image, unit.row * h.stride - h.pad_begin, read_by(h, unit.rows), to);
   return {to, copy_.to};
@@ -271,12 +362,12 @@ void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
   const ConvGeometry& g = spec_.geometry;
   const s64 width = spec_.kernel.lanes * kPanelVectors, outs = g.out_channels_per_group();
   const s64 group = unit.panel / group_panels_, first = unit.panel % group_panels_ * width;
-  const s64 values = g.in_channels_per_group() * g.window.kernel_elements();
+  const s64 values = group_cells() * g.window.kernel_elements();
   const s64 channel = group * outs + first, columns = g.window.w().out;
   const f32* weights = packed_->weights.as<f32>().data();
   const f32* bias = packed_->bias.as<f32>().data();
   PanelArgs panel{
-      .src = source.values + group * g.in_channels_per_group(),
+      .src = source.values + group * group_cells(),
       .src_step = g.window.w().stride * source.strides.pixel,
       .runs = runs_.data(),
       .run_count = static_cast<s64>(runs_.size()),
@@ -289,15 +380,20 @@ void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
       .residual_step = residual_.pixel,
       .count = 0,
       .channels = std::min(width, outs - first),
-      .end = spec_.end};
-  f32* out = f32_output(args, 0) + unit.image * y_.image + channel;
-  const f32* residual = spec_.residual_input == 0 ? nullptr
-                                                  : f32_input(args, spec_.residual_input) +
-                                                        unit.image * residual_.image + channel;
+      .end = spec_.end,
+      .residual_halves = spec_.residual_halves,
+      .dst_halves = spec_.y_halves};
+  const s64 out_bytes = element_bytes(spec_.y_halves);
+  const s64 residual_bytes = element_bytes(spec_.residual_halves);
+  std::byte* out = args.outputs[0] + (unit.image * y_.image + channel) * out_bytes;
+  const std::byte* residual = spec_.residual_input == 0
+                                  ? nullptr
+                                  : args.inputs[spec_.residual_input] +
+                                        (unit.image * residual_.image + channel) * residual_bytes;
   for (s64 r = 0; r < unit.rows; ++r, panel.src += g.window.h().stride * source.strides.row) {
     const s64 row = unit.row + r;
-    panel.dst = out + row * y_.row;
-    if (residual != nullptr) panel.residual = residual + row * residual_.row;
+    panel.dst = out + row * y_.row * out_bytes;
+    if (residual != nullptr) panel.residual = residual + row * residual_.row * residual_bytes;
     panel.count = std::min(columns, pixels_ - row * columns);
     spec_.kernel.function(&panel);
   }
@@ -321,6 +417,7 @@ void PanelProduct::operator()(const StepArgs& args) const noexcept {
 std::string panel_reject(const LowerRequest& request) {
   const Isa isa = isa_of(request.target);
   if (!isa.has(Isa::avx2) && !isa.has(Isa::neon)) return "the instruction set has no vectors";
+  if (multiplies_pairs(request.node, isa)) return halves_reject(request);
   return all_f32(request) ? "" : "an operand is not f32";
 }
 
@@ -332,7 +429,8 @@ std::string panel_conv_reject(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return "the input is constant";
   if (request.constant(3) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  if (multiplies_bf16(request)) return "the products are of bf16";
+  if (multiplies_bf16(request) && !multiplies_pairs(request.node, isa_of(request.target)))
+    return "the products are of bf16";
   return {};
 }
 
@@ -346,7 +444,8 @@ Candidate panel_image_candidate(const LowerRequest& request, size_t residual_inp
   candidate.outputs = {Layout::nhwc};
   if (residual_input != 0) {
     candidate.inputs[residual_input] = Layout::nhwc;
-    candidate.overwrites = {residual_input};
+    if (request.inputs[residual_input].dtype == request.outputs[0].dtype)
+      candidate.overwrites = {residual_input};
   }
   candidate.strided = candidate.writes_slices = true;
   candidate.holds = {false, true, request.has_input(2)};
@@ -362,17 +461,22 @@ Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
     candidate.strided = candidate.writes_slices = false;
   }
   const ConvGeometry& g = spec.geometry;
+  const s64 cells = from.taps * spec.kernel.cells(from.channels);
   candidate.cost = static_cast<f64>(g.batch * g.groups) *
-                   panel_cycles(spec.kernel.lanes, g.window.out_elements(),
-                                from.taps * from.channels, from.outs);
+                   panel_cycles(spec.kernel.lanes, g.window.out_elements(), cells, from.outs);
+  if (spec.kernel.pairs) {
+    candidate.macs_per_cycle *= 2;
+    candidate.cost += kNarrowed * static_cast<f64>(request.inputs[0].shape.elements());
+  }
   candidate.workspace_bytes = panel_workspace_bytes(spec);
   const Tensor weights = *request.constant(1);
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
-  candidate.prepare = [weights, bias, from, lanes = spec.kernel.lanes](const BindArgs&) {
-    const std::string key = fmt::format("panels {} {} {} {} {} {}", lanes, from.groups, from.outs,
-                                        from.taps, from.channels, from.out_stride);
+  candidate.prepare = [weights, bias, from, kernel = spec.kernel](const BindArgs&) {
+    const std::string key =
+        fmt::format("panels {} {} {} {} {} {} {}", kernel.lanes, kernel.pairs, from.groups,
+                    from.outs, from.taps, from.channels, from.out_stride);
     return std::vector<Preparation>{preparation<PackedPanels>(
-        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, lanes); })};
+        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, kernel); })};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return PanelProduct(spec, bind); };
   return candidate;

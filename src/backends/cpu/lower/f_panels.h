@@ -20,23 +20,29 @@ struct PanelWeights {
   s64 out_stride, tap_stride, channel_stride;
 };
 
-// [groups][panel][tap][channel][lanes of the panel], outs rounded up to whole vectors.
-struct PackedPanels {
-  Tensor weights;
-  Tensor bias;  // [groups][outs]
-
-  // `bias` may be none.
-  PackedPanels(const Tensor& given, const Tensor& bias, const PanelWeights& from, s64 lanes);
-};
-
 // A kernel's vector, and its function; no function where there are no vectors.
 struct PanelKernel {
   s64 lanes;
   void (*function)(const PanelArgs*);
+  bool pairs = false;  // multiplies pairs of bf16
+
+  // Of what it reads at once, f32 or pairs of bf16, those that hold so many channels.
+  s64 cells(s64 channels) const { return pairs ? (channels + 1) / 2 : channels; }
 };
 PanelKernel panel_kernel(Isa isa);
 // Why no panel can be multiplied there; empty: they can.
 std::string panel_reject(const LowerRequest& request);
+PanelKernel panel_kernel(const LowerRequest& request);
+
+// [groups][panel][tap][channel][lanes of the panel], outs rounded up to whole vectors; of bf16, pairs of channels.
+struct PackedPanels {
+  Tensor weights;  // of bf16, the bits of two are those of an f32
+  Tensor bias;     // [groups][outs]
+
+  // `bias` may be none.
+  PackedPanels(const Tensor& given, const Tensor& bias, const PanelWeights& from,
+               const PanelKernel& kernel);
+};
 
 // How pixels lie, in elements.
 struct PixelStrides {
@@ -49,10 +55,12 @@ struct RowCopy {
   s64 rows, columns;  // of the image
   s64 pixels;         // of the image; the last row may have fewer than the others
   s64 channels;
-  s64 left, width;  // columns of zeros before the image's, and all of the copy
+  s64 left, width;      // columns of zeros before the image's, and all of the copy
+  bool pairs = false;   // of bf16 are what the copy has
+  bool halves = false;  // are what the image has; else f32
 
-  // `count` rows from `first` on, which may lie outside of the image.
-  void operator()(const f32* image, s64 first, s64 count, f32* dst) const noexcept;
+  // `count` rows from `first` on, which may lie outside of the image. `to` counts what kernels read at once.
+  void operator()(const std::byte* image, s64 first, s64 count, f32* dst) const noexcept;
 };
 
 // Between pixels that a kernel reads at once: those 4096 bytes apart would share the lines of the first cache, of which it holds fewer.
@@ -61,8 +69,8 @@ s64 spread_pixels(s64 channels);
 // Elements between images, rows and pixels of a step's channels-last value.
 PixelStrides image_strides(const Shape& shape, const Placement& placement);
 
-// Cycles for `pixels` by `values` weights of each of `outs` channels.
-f64 panel_cycles(s64 lanes, s64 pixels, s64 values, s64 outs);
+// Cycles for `pixels` by `cells` weights of each of `outs` channels.
+f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs);
 
 struct PanelSpec {
   ConvGeometry geometry;
@@ -71,6 +79,8 @@ struct PanelSpec {
   bool image = true;          // channels last; else dense matrices
   size_t residual_input = 0;  // 0: none
   int threads = 1;
+  // Stored as bf16.
+  bool x_halves = false, residual_halves = false, y_halves = false;
 };
 
 // What copies of strips take.
@@ -95,6 +105,11 @@ class PanelProduct {
   void plan_copy();
   void cut();
   void list_runs(const PixelStrides& source);
+  s64 group_cells() const { return spec_.kernel.cells(spec_.geometry.in_channels_per_group()); }
+  // Of an image that kernels read where it lies.
+  PixelStrides cells_of(const PixelStrides& x) const {
+    return spec_.kernel.pairs ? PixelStrides{x.pixel / 2, x.row / 2, x.image / 2} : x;
+  }
   Unit unit_at(s64 index) const noexcept;
   Source source_of(const StepArgs& args, const Unit& unit, int thread) const noexcept;
   void run(const StepArgs& args, const Unit& unit, int thread) const noexcept;

@@ -236,6 +236,39 @@ TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
   EXPECT_LE(winograd_errs, 2 * direct_errs);
 }
 
+// Products of bf16 are exact in f32: what the processor has for them gives the sums of the rounded operands, in another order.
+void expect_bf16_sums(Probe probe, Offer (*lowering)(const LowerRequest&),
+                      const std::string& what) {
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    for (f32& x : probe.inputs[i].tensor.mutable_as<f32>()) x = static_cast<f32>(bf16(x));
+  }
+  probe.precision = Precision::bf16;
+  probe.isa = hardware_isa().common(Isa::vnni.with(Isa{Feature::avx512_bf16}));
+  const Tensor want = probe.reference()[0];
+  Tensor first;
+  for (const int threads : {1, 3}) {
+    for (const s64 spread : {0, 8}) {
+      probe.threads = threads;
+      probe.spread = spread;
+      const ProbeResult result = run_probe(probe, lowering);
+      ASSERT_EQ(result.reject, "") << what;
+      EXPECT_EQ(result.candidate.kernel.starts_with("bf16_"), cpu_multiplies_bf16()) << what;
+      expect_close_f32(result.outputs[0], want, what);
+      if (first) expect_same_f32(result.outputs[0], first, what);
+      first = result.outputs[0];
+    }
+  }
+}
+
+TEST(FloatPanels, LayersOfBf16AreCloseToTheReference) {
+  if (!hardware_has(Isa::vnni)) return;  // f32 kernels: the tests above
+  for (const Case& c : kCases) {
+    Probe probe = conv_probe(c);
+    probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false, Layout::nhwc});
+    expect_bf16_sums(probe, lower_f_conv_panels, to_string(c.x) + to_string(c.w));
+  }
+}
+
 // An image of a batch has the bits that it has alone.
 TEST(FloatPanels, PositionInABatchDoesNotMatter) {
   if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/host/queue.h"
@@ -22,16 +23,18 @@ struct PoolStep {
   PoolGeometry geometry;
   s64 planes = 1;                             // of an image, which are pooled one by one
   std::vector<s64> src_strides, dst_strides;  // image, channel, row, pixel
+  bool halves = false;                        // are what is stored; else f32
 
   // Pixels [first, last) of a row, whose windows are as whole as the first one's.
-  void pixels(const f32* src, f32* dst, s64 row, TapRange range) const noexcept {
+  void pixels(const std::byte* src, std::byte* dst, s64 row, TapRange range) const noexcept {
     const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
     const TapRange rows = taps_inside(h, row), columns = taps_inside(w, range.first);
     const s64 top = row * h.stride - h.pad_begin + rows.first * h.dilation;
     const s64 left = range.first * w.stride - w.pad_begin + columns.first * w.dilation;
     const s64 count = range.last - range.first;
-    PoolArgs args{.src = src + top * src_strides[2] + left * src_strides[3],
-                  .dst = dst + row * dst_strides[2] + range.first * dst_strides[3],
+    const s64 bytes = element_bytes(halves);
+    PoolArgs args{.src = src + (top * src_strides[2] + left * src_strides[3]) * bytes,
+                  .dst = dst + (row * dst_strides[2] + range.first * dst_strides[3]) * bytes,
                   .pixels = count,
                   .src_step = w.stride * src_strides[3],
                   .dst_step = dst_strides[3],
@@ -40,7 +43,8 @@ struct PoolStep {
                   .columns = columns.last - columns.first,
                   .row_stride = h.dilation * src_strides[2],
                   .column_stride = w.dilation * src_strides[3],
-                  .divisor = static_cast<f32>(geometry.divisor(0, row, range.first))};
+                  .divisor = static_cast<f32>(geometry.divisor(0, row, range.first)),
+                  .halves = halves};
     // Neighbours stand in for channels.
     if (args.channels == 1 && args.src_step == 1 && args.dst_step == 1)
       std::swap(args.pixels, args.channels);
@@ -55,7 +59,7 @@ struct PoolStep {
     return {left, end < 0 ? left : std::clamp(end / w.stride + 1, left, w.out)};
   }
 
-  void row_of(const f32* src, f32* dst, s64 row, TapRange whole) const noexcept {
+  void row_of(const std::byte* src, std::byte* dst, s64 row, TapRange whole) const noexcept {
     for (s64 x = 0; x < whole.first; ++x) pixels(src, dst, row, {x, x + 1});
     if (whole.first < whole.last) pixels(src, dst, row, whole);
     for (s64 x = whole.last; x < geometry.window.w().out; ++x) pixels(src, dst, row, {x, x + 1});
@@ -67,8 +71,9 @@ struct PoolStep {
     const auto body = [&](s64 begin, s64 end, int) {
       for (s64 item = begin; item < end; ++item) {
         const s64 plane = item / h.out, image = plane / planes, channel = plane % planes;
-        row_of(f32_input(step, 0) + image * src_strides[0] + channel * src_strides[1],
-               f32_output(step, 0) + image * dst_strides[0] + channel * dst_strides[1],
+        const s64 bytes = element_bytes(halves);
+        row_of(step.inputs[0] + (image * src_strides[0] + channel * src_strides[1]) * bytes,
+               step.outputs[0] + (image * dst_strides[0] + channel * dst_strides[1]) * bytes,
                item % h.out, whole);
       }
     };
@@ -81,7 +86,11 @@ struct PoolStep {
 }  // namespace
 
 Offer lower_f_pool(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
+  const bool halves = is_stored_half(request.inputs[0]);
+  if (halves != is_stored_half(request.outputs[0]) ||
+      (halves && request.node.op->name != "MaxPool"))
+    return Reject{"an operand is not f32"};
   if (request.outputs.size() != 1) return Reject{"the indices are an output too"};
   const Shape in = request.inputs[0].shape, out = request.outputs[0].shape;
   if (in.rank() != 4) return Reject{"only images are pooled in f32"};
@@ -97,10 +106,14 @@ Offer lower_f_pool(const LowerRequest& request) {
   candidate.outputs = {layout};
   candidate.strided = true;
   candidate.bind = [function = kernel_for(kernel, isa_of(request.target)), in, out,
-                    planes = planes ? in[1] : 1,
+                    planes = planes ? in[1] : 1, halves,
                     geometry = pool_geometry(request.node, in)](const BindArgs& bind) -> RunStep {
-    return PoolStep{function, geometry, planes, value_strides(in, bind.inputs[0]),
-                    value_strides(out, bind.outputs[0])};
+    return PoolStep{function,
+                    geometry,
+                    planes,
+                    value_strides(in, bind.inputs[0]),
+                    value_strides(out, bind.outputs[0]),
+                    halves};
   };
   return candidate;
 }

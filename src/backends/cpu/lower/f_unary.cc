@@ -7,6 +7,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/unary.h"
+#include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/rounding.h"
@@ -83,23 +84,26 @@ const UnaryKernel* find_row(std::string_view name) {
   return nullptr;
 }
 
-RunStep bind_unary(const UnaryChoice& choice, UnaryFunction rounds, const Shape& shape,
-                   const BindArgs& bind) {
-  const RowOperand operands[] = {{shape, bind.outputs[0]}, {shape, bind.inputs[0]}};
-  return [function = choice.function, rounds, a = choice.a, b = choice.b,
-          rows = Rows(operands)](const StepArgs& step) {
-    const f32* src = f32_input(step, 0);
-    f32* dst = f32_output(step, 0);
-    rows.for_each(pool_of(step), [=](const Rows::Offsets& at, s64 count) {
-      const s64 most = rounds == nullptr ? count : kRoundedPiece;
-      for (s64 i = 0; i < count; i += most) {
-        const UnaryArgs args{src + at[1] + i, dst + at[0] + i, std::min(most, count - i), a, b};
-        function(&args);
-        round_in_place(rounds, args.dst, args.count);
-      }
+struct UnaryStep {
+  UnaryChoice choice;
+  int rounds;
+  bool x_halves, y_halves;  // are stored as bf16
+  Rows rows;
+
+  void operator()(const StepArgs& step) const {
+    rows.for_each(pool_of(step), [&](const Rows::Offsets& at, s64 count) {
+      const UnaryArgs args{step.inputs[0] + at[1] * element_bytes(x_halves),
+                           step.outputs[0] + at[0] * element_bytes(y_halves),
+                           count,
+                           choice.a,
+                           choice.b,
+                           rounds,
+                           x_halves,
+                           y_halves};
+      (x_halves || y_halves ? choice.halves : choice.function)(&args);
     });
-  };
-}
+  }
+};
 
 }  // namespace
 
@@ -109,13 +113,14 @@ UnaryChoice choose_unary(const LowerRequest& request) {
   const UnaryKernel* row = find_row(choice.name);
   if (row == nullptr) return {.reject = "no f32 kernel computes this operator"};
   return {.function = kernel_for(*row, isa_of(request.target)),
+          .halves = row->bf16,
           .name = std::string(choice.name),
           .a = choice.a,
           .b = choice.b};
 }
 
 Offer lower_f_unary(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
   const UnaryChoice choice = choose_unary(request);
   if (!choice.reject.empty()) return Reject{choice.reject};
 
@@ -127,11 +132,14 @@ Offer lower_f_unary(const LowerRequest& request) {
   candidate.holds[0] = false;
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
-  candidate.overwrites = {0};
+  const bool x_halves = is_stored_half(request.inputs[0]),
+             y_halves = is_stored_half(request.outputs[0]);
+  if (x_halves == y_halves) candidate.overwrites = {0};
   candidate.note = rounding_note(request.node);
-  candidate.bind = [choice, rounds = rounding_function(request.node, isa_of(request.target)),
-                    shape = request.outputs[0].shape](const BindArgs& bind) {
-    return bind_unary(choice, rounds, shape, bind);
+  candidate.bind = [choice, rounds = rounding_code(request.node), x_halves, y_halves,
+                    shape = request.outputs[0].shape](const BindArgs& bind) -> RunStep {
+    const RowOperand operands[] = {{shape, bind.outputs[0]}, {shape, bind.inputs[0]}};
+    return UnaryStep{choice, rounds, x_halves, y_halves, Rows(operands)};
   };
   return candidate;
 }

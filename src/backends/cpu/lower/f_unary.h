@@ -11,7 +11,8 @@ namespace octet {
 
 struct UnaryChoice {
   UnaryFunction function = nullptr;
-  std::string name = {};  // of the table row
+  UnaryFunction halves = nullptr;  // where it reads or writes bf16
+  std::string name = {};           // of the table row
   f32 a = 0.0f;
   f32 b = 0.0f;
   std::string reject = {};  // why there is none

@@ -50,6 +50,13 @@ constexpr Lowering kLowerings[] = {
 
 std::span<const Lowering> cpu_lowerings() { return kLowerings; }
 
+bool is_elementwise(std::string_view op) {
+  return std::ranges::any_of(kServices, [&](const Service& service) {
+    return service.op == op &&
+           (service.function == lower_f_unary || service.function == lower_f_binary);
+  });
+}
+
 bool has_rounding_kernels(std::string_view op) {
   return op != "RoundTo" && std::ranges::any_of(kServices, [&](const Service& service) {
            return service.op == op && knows_rounding(service.function);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "plan/offer.h"
 
@@ -13,5 +14,8 @@ namespace octet {
 #undef LOWERING
 
 std::span<const Lowering> cpu_lowerings();
+
+// Of the operator, whether kernels of functions of one or two elements serve it.
+bool is_elementwise(std::string_view op);
 
 }  // namespace octet

@@ -7,6 +7,7 @@
 
 #include "arch/isa.h"
 #include "graph/op_def.h"
+#include "octet/precision.h"
 #include "octet/tensor.h"
 #include "plan/offer.h"
 
@@ -31,6 +32,7 @@ struct Probe {
   int threads = 1;
   s64 spread =
       0;  // extra elements between pixels and between rows of nhwc values, for steps that are `strided`
+  Precision precision = Precision::none;  // as the node was decided
 
   std::vector<Tensor> reference() const;
 };

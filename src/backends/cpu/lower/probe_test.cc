@@ -99,6 +99,7 @@ ProbeSetting probe_setting(const Probe& probe) {
   OCTET_CHECK(s.node.op != nullptr);
   s.node.name = "probe";
   s.node.attrs = probe.attrs;
+  s.node.decision.precision = probe.precision;
   std::vector<const Tensor*> values;
   for (const ProbeInput& input : probe.inputs) {
     s.layouts.push_back(input.layout);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/lowerings.h"
@@ -297,6 +298,24 @@ TEST(TransposeMatrix, BlocksOfWordsAndTheirRests) {
           ASSERT_EQ(dst.as<f32>()[static_cast<size_t>(i)], expected)
               << rows << " x " << columns << ", " << isa_name(isa);
         }
+      }
+    }
+  }
+}
+
+TEST(TransposeMatrix, BlocksOfHalvesAndTheirRests) {
+  constexpr s64 kGap = 3;
+  for (const s64 rows : {1, 3, 7, 8, 9, 16, 21}) {
+    for (const s64 columns : {1, 7, 8, 9, 31, 32, 33, 70}) {
+      const s64 from = columns + kGap, to = rows + kGap;
+      std::vector<u16> src(static_cast<size_t>(rows * from));
+      std::iota(src.begin(), src.end(), u16{1});
+      std::vector<u16> dst(static_cast<size_t>(columns * to));
+      transpose_matrix({src.data(), from, dst.data(), to, rows, columns}, sizeof(u16));
+      for (s64 i = 0; i < columns * to; ++i) {
+        const s64 r = i % to, c = i / to;
+        const u16 expected = r < rows ? src[static_cast<size_t>(r * from + c)] : u16{0};
+        ASSERT_EQ(dst[static_cast<size_t>(i)], expected) << rows << " x " << columns;
       }
     }
   }

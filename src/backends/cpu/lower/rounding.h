@@ -39,6 +39,9 @@ bool has_rounding_kernels(std::string_view op);
 // RoundTo nodes go into the nodes that alone they follow.
 void join_roundings(Graph& graph);
 
+// RoundTo nodes of images that only kernels of pixels read get kGivesPixels (f_round_image.cc).
+void mark_pixels(Graph& graph);
+
 // The definition, rounded as the node asks.
 Candidate rounding_reference(const LowerRequest& request);
 

@@ -108,6 +108,24 @@ TEST(Rounding, KernelsGiveTheBitsOfTheTwoSteps) {
   }
 }
 
+// Planes of an image become rounded pixels at once: more than a piece of them, and a part of one.
+TEST(Rounding, OfAnImageGivesPixels) {
+  for (const Shape& shape : {Shape{2, 3, 23, 31}, Shape{1, 2, 1, 5}, Shape{1, 8, 16, 16}}) {
+    for (const std::string to : {"f16", "bf16"}) {
+      for (const Isa isa : simd_levels()) {
+        Probe probe{.op = "RoundTo", .inputs = {{random_f32(shape, 1)}}, .isa = isa, .threads = 2};
+        probe.attrs.set("to", to);
+        EXPECT_NE(run_probe(probe, lower_f_round_image).reject, "");
+        probe.attrs.set(std::string(kGivesPixels), s64{1});
+        const ProbeResult result = run_probe(probe, lower_f_round_image);
+        ASSERT_EQ(result.reject, "");
+        EXPECT_EQ(result.candidate.outputs[0], Layout::nhwc);
+        expect_same_f32(result.outputs[0], rounded(probe.inputs[0].tensor, to), to);
+      }
+    }
+  }
+}
+
 Offer reference(const LowerRequest& request) { return rounding_reference(request); }
 
 TEST(Rounding, TheReferenceRoundsToo) {

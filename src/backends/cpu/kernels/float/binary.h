@@ -8,14 +8,17 @@
 namespace octet {
 
 struct BinaryArgs {
-  const float* x;
-  const float* y;
-  float* dst;
+  const void* x;
+  const void* y;
+  void* dst;
   long count;
   long step_x;  // 0 or 1
   long step_y;
-  float a;  // fused activation: lowest value of a clamp, or alpha
-  float b;  // highest value of a clamp
+  float a;         // fused activation: lowest value of a clamp, or alpha
+  float b;         // highest value of a clamp
+  int rounds = 0;  // results to 1: f16, 2: bf16; 0: not
+  // Are bf16, for binary_*_bf16; else f32. What becomes bf16 is rounded to it.
+  bool x_halves = false, y_halves = false, dst_halves = false;
 };
 
 typedef void (*BinaryFunction)(const BinaryArgs* args);
@@ -25,16 +28,19 @@ struct BinaryKernel {
   const char* op;
   BinaryFunction avx2;
   BinaryFunction vnni;
+  BinaryFunction bf16;  // of AVX512_BF16: what is read or written may be bf16
 };
 
 #define BINARY(name, op)                                            \
   OCTET_X86_64(void, binary_##name##_avx2, const BinaryArgs* args); \
-  OCTET_X86_64(void, binary_##name##_vnni, const BinaryArgs* args);
+  OCTET_X86_64(void, binary_##name##_vnni, const BinaryArgs* args); \
+  OCTET_X86_64(void, binary_##name##_bf16, const BinaryArgs* args);
 #include "backends/cpu/kernels/float/binary.def"
 #undef BINARY
 
 constexpr BinaryKernel kBinaryKernels[] = {
-#define BINARY(name, op) {#name, op, binary_##name##_avx2, binary_##name##_vnni},
+#define BINARY(name, op) \
+  {#name, op, binary_##name##_avx2, binary_##name##_vnni, binary_##name##_bf16},
 #include "backends/cpu/kernels/float/binary.def"
 #undef BINARY
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary kernels of one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+// The binary kernels of one instruction set. The including file defines OCTET_ISA(name) and includes its vec header, and its ends.
 #pragma once
 
 #include "backends/cpu/kernels/float/binary.h"
@@ -25,35 +25,43 @@ inline V binary_sub(V x, V y, BinaryParams) { return v_sub(x, y); }
 
 template <bool kMoves>
 struct Operand {
-  const float* p;
+  const void* p;
+  bool half;
   V value;
-  V at(long i) const { return kMoves ? v_load(p + i) : value; }
-  V at_n(long i, int n) const { return kMoves ? v_load_n(p + i, n) : value; }
+
+  Operand(const void* from, bool halves)
+      : p(from), half(halves), value(v_set(v_first_of(v_load_real_n(from, 0, 1, halves)))) {}
+  V at(long i) const { return kMoves ? v_load_real(p, i, half) : value; }
+  V at_n(long i, int n) const { return kMoves ? v_load_real_n(p, i, n, half) : value; }
 };
 
 template <V (*kFunction)(V, V, BinaryParams), bool kMovesX, bool kMovesY>
-inline void binary_row(const BinaryArgs* args) {
-  const BinaryParams params = {v_set(args->a), v_set(args->b)};
-  const Operand<kMovesX> x = {args->x, v_set(*args->x)};
-  const Operand<kMovesY> y = {args->y, v_set(*args->y)};
-  float* dst = args->dst;
+inline void binary_row(const BinaryArgs& args) {
+  const BinaryParams params = {v_set(args.a), v_set(args.b)};
+  const Operand<kMovesX> x(args.x, args.x_halves);
+  const Operand<kMovesY> y(args.y, args.y_halves);
   long i = 0;
-  for (; i + kLanes <= args->count; i += kLanes) {
-    v_store(dst + i, kFunction(x.at(i), y.at(i), params));
+  for (; i + kLanes <= args.count; i += kLanes) {
+    const V z = kFunction(x.at(i), y.at(i), params);
+    v_store_real(args.dst, i, z, {args.rounds, args.dst_halves});
   }
-  const int rest = static_cast<int>(args->count - i);
-  if (rest > 0) v_store_n(dst + i, kFunction(x.at_n(i, rest), y.at_n(i, rest), params), rest);
+  const int rest = static_cast<int>(args.count - i);
+  if (rest <= 0) return;
+  const V z = kFunction(x.at_n(i, rest), y.at_n(i, rest), params);
+  v_store_real_n(args.dst, i, z, rest, {args.rounds, args.dst_halves});
 }
 
 template <V (*kFunction)(V, V, BinaryParams)>
-inline void run_binary(const BinaryArgs* args) {
-  if (args->count <= 0) return;
-  if (args->step_x != 0) {
-    return args->step_y != 0 ? binary_row<kFunction, true, true>(args)
-                             : binary_row<kFunction, true, false>(args);
+inline void run_binary(const BinaryArgs* given) {
+  // By value: what is stored might be the arguments themselves, as far as the compiler knows.
+  const BinaryArgs args = *given;
+  if (args.count <= 0) return;
+  if (args.step_x != 0) {
+    return args.step_y != 0 ? binary_row<kFunction, true, true>(args)
+                            : binary_row<kFunction, true, false>(args);
   }
-  return args->step_y != 0 ? binary_row<kFunction, false, true>(args)
-                           : binary_row<kFunction, false, false>(args);
+  return args.step_y != 0 ? binary_row<kFunction, false, true>(args)
+                          : binary_row<kFunction, false, false>(args);
 }
 
 }  // namespace

@@ -17,5 +17,6 @@ OCTET_X86_64(void, cast_f32_to_f16_avx2, const CastArgs* args);
 OCTET_X86_64(void, cast_f32_to_bf16_avx2, const CastArgs* args);
 // Values of bf16 that are kept as f32: nothing to round.
 OCTET_X86_64(void, narrow_to_bf16_vnni, const CastArgs* args);
+OCTET_X86_64(void, widen_bf16_vnni, const CastArgs* args);
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "backends/cpu/kernels/float/cast.h"
+#include "backends/cpu/kernels/float/vec_vnni.h"
 
 namespace octet {
 
@@ -24,6 +25,15 @@ void narrow_to_bf16_vnni(const CastArgs* args) {
     const __m512i bits = _mm512_maskz_loadu_epi32(lanes, src + i);
     _mm512_mask_cvtepi32_storeu_epi16(dst + i, lanes, _mm512_maskz_srli_epi32(0xffff, bits, 16));
   }
+}
+
+void widen_bf16_vnni(const CastArgs* args) {
+  const Bf16* src = static_cast<const Bf16*>(args->src);
+  float* dst = static_cast<float*>(args->dst);
+  long i = 0;
+  for (; i + kLanes <= args->count; i += kLanes) v_store(dst + i, v_load(src + i));
+  const int rest = static_cast<int>(args->count - i);
+  if (rest > 0) v_store_n(dst + i, v_load_n(src + i, rest), rest);
 }
 
 }  // namespace octet

@@ -12,6 +12,7 @@ namespace octet {
 // Vectors of output channels in a panel; a last one may have a vector only.
 inline constexpr int kPanelVectors = 2;
 
+// Values are f32, or pairs of bf16 where the processor multiplies those.
 // `count` output pixels in a row, and `channels` of each, at most those of the panel's vectors.
 struct PanelArgs {
   const float* src;  // the first value of the first pixel
@@ -22,18 +23,20 @@ struct PanelArgs {
   long run_length;
   const float*
       weights;  // for each value of each run a row of the panel's vectors, zeros behind the last channel
-  const float* bias;      // such a row
-  const float* residual;  // added to the sums, as dst; null: none
-  float* dst;
+  const float* bias;     // such a row
+  const void* residual;  // added to the sums, as dst; null: none
+  void* dst;
   long dst_step;       // between pixels
   long residual_step;  // between pixels
   long count;
   long channels;
   SumEndArgs end;
+  bool residual_halves, dst_halves;  // are bf16, where values are pairs; else f32
 };
 
 OCTET_X86_64(void, panel_avx2, const PanelArgs* args);
 OCTET_X86_64(void, panel_vnni, const PanelArgs* args);
+OCTET_X86_64(void, panel_bf16, const PanelArgs* args);
 OCTET_AARCH64(void, panel_neon, const PanelArgs* args);
 
 }  // namespace octet

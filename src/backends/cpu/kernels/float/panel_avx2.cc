@@ -2,4 +2,5 @@
 #include "backends/cpu/kernels/float/vec_avx2.h"
 
 #define OCTET_ISA(name) name##_avx2
+#include "backends/cpu/kernels/float/f32_panel.h"
 #include "backends/cpu/kernels/float/panel_body.h"

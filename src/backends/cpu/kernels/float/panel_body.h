@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name), includes its vec header, and has panel_product(),
+// panel_residual() and panel_give() of f32_panel.h, or its own.
 #pragma once
 
 #include "backends/cpu/kernels/float/panel.h"
@@ -51,7 +52,7 @@ __attribute__((always_inline)) inline void panel_step(const PanelPixels& pixels,
     const V x = v_set(*pixels.at(i));
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v)
-      sums[i * kVectors + v] = v_fma(x, w[v], sums[i * kVectors + v]);
+      sums[i * kVectors + v] = panel_product(x, w[v], sums[i * kVectors + v]);
   }
 }
 
@@ -82,25 +83,17 @@ __attribute__((noinline)) void panel_block(const PanelArgs* args, const SumEnd& 
   const SumEnd end = given;
   const int rest = static_cast<int>(args->channels) - (kVectors - 1) * kLanes;
   if (args->residual != nullptr) {
-    const float* residual = args->residual + p * args->residual_step;
+    long at = p * args->residual_step;
 #pragma GCC unroll 14
-    for (int i = 0; i < kPixels; ++i, residual += args->residual_step) {
+    for (int i = 0; i < kPixels; ++i, at += args->residual_step) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
         V& sum = sums[i * kVectors + v];
-        sum = v_add(sum, v_load_n(residual + v * kLanes, v + 1 < kVectors ? kLanes : rest));
+        sum = v_add(sum, panel_residual(args, at + v * kLanes, v + 1 < kVectors ? kLanes : rest));
       }
     }
   }
-#pragma GCC unroll 28
-  for (V& sum : sums) sum = end(sum);
-  float* dst = args->dst + p * args->dst_step;
-#pragma GCC unroll 14
-  for (int i = 0; i < kPixels; ++i, dst += args->dst_step) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v)
-      v_store_n(dst + v * kLanes, sums[i * kVectors + v], v + 1 < kVectors ? kLanes : rest);
-  }
+  panel_give<kPixels, kVectors>(args, end, p, sums);
 }
 
 template <int kPixels, int kVectors>

@@ -2,4 +2,5 @@
 #include "backends/cpu/kernels/float/vec_neon.h"
 
 #define OCTET_ISA(name) name##_neon
+#include "backends/cpu/kernels/float/f32_panel.h"
 #include "backends/cpu/kernels/float/panel_body.h"

@@ -91,8 +91,8 @@ struct SoftmaxColumnsArgs {
 
 // Output pixels of a pool in a row, each of `rows` x `columns` taps, the first pixel's from src on.
 struct PoolArgs {
-  const float* src;
-  float* dst;
+  const void* src;
+  void* dst;
   long pixels;
   long src_step;  // between the first taps of pixels
   long dst_step;
@@ -102,6 +102,7 @@ struct PoolArgs {
   long row_stride;  // between taps
   long column_stride;
   float divisor;  // average only; 0 gives 0
+  bool halves;    // maxima only: of bf16, which AVX-512 alone reads and writes; else f32
 };
 
 #define ROW_FAMILY(row, args)                                \

@@ -228,11 +228,11 @@ inline void column_sum(const ColumnArgs* args) {
 }
 
 // Of `n` channels from src on; kWhole: of a vector.
-template <V (*kStep)(V, V, V), bool kWhole>
-inline V pool_taps(const PoolArgs* args, const float* src, int n, V start) {
+template <V (*kStep)(V, V, V), bool kWhole, class Element>
+inline V pool_taps(const PoolArgs* args, const Element* src, int n, V start) {
   V value = start;
   for (long row = 0; row < args->rows; ++row) {
-    const float* tap = src + row * args->row_stride;
+    const Element* tap = src + row * args->row_stride;
     for (long column = 0; column < args->columns; ++column, tap += args->column_stride) {
       value = kStep(value, kWhole ? v_load(tap) : v_load_n(tap, n), start);
     }
@@ -241,10 +241,10 @@ inline V pool_taps(const PoolArgs* args, const float* src, int n, V start) {
 }
 
 // `whole` makes a vector of what lies at a pixel's channels, `rest` the last few channels of it.
-template <class Whole, class Rest>
+template <class Element, class Whole, class Rest>
 inline void pool_pixels(const PoolArgs* args, const Whole& whole, const Rest& rest) {
-  const float* src = args->src;
-  float* dst = args->dst;
+  const Element* src = static_cast<const Element*>(args->src);
+  Element* dst = static_cast<Element*>(args->dst);
   for (long p = 0; p < args->pixels; ++p, src += args->src_step, dst += args->dst_step) {
     long c = 0;
     for (; c + kLanes <= args->channels; c += kLanes) v_store(dst + c, whole(src + c));
@@ -253,12 +253,15 @@ inline void pool_pixels(const PoolArgs* args, const Whole& whole, const Rest& re
   }
 }
 
+template <class Element>
 inline void max_pool(const PoolArgs* args) {
   const V start = v_set(-__builtin_inff());
-  pool_pixels(
+  pool_pixels<Element>(
       args,
-      [=](const float* src) { return pool_taps<step_max_or_nan, true>(args, src, kLanes, start); },
-      [=](const float* src, int n) {
+      [=](const Element* src) {
+        return pool_taps<step_max_or_nan, true>(args, src, kLanes, start);
+      },
+      [=](const Element* src, int n) {
         return pool_taps<step_max_or_nan, false>(args, src, n, start);
       });
 }
@@ -266,10 +269,10 @@ inline void max_pool(const PoolArgs* args) {
 inline void average_pool(const PoolArgs* args) {
   const V zero = v_set(0.0f);
   if (args->divisor == 0.0f)
-    return pool_pixels(
+    return pool_pixels<float>(
         args, [=](const float*) { return zero; }, [=](const float*, int) { return zero; });
   const V divisor = v_set(args->divisor);
-  pool_pixels(
+  pool_pixels<float>(
       args,
       [=](const float* src) {
         return v_div(pool_taps<step_sum, true>(args, src, kLanes, zero), divisor);
@@ -290,7 +293,6 @@ void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
 void OCTET_ISA(row_squares_f32)(const RowArgs* args) { row_squares(args); }
 void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
 void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }
-void OCTET_ISA(max_pool_f32)(const PoolArgs* args) { max_pool(args); }
 void OCTET_ISA(average_pool_f32)(const PoolArgs* args) { average_pool(args); }
 
 }  // namespace octet

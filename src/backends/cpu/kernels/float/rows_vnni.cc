@@ -5,3 +5,11 @@
 #include "backends/cpu/kernels/float/rows_body.h"
 // After the bodies that it is made of.
 #include "backends/cpu/kernels/float/code_rows_body.h"
+
+namespace octet {
+
+void max_pool_f32_vnni(const PoolArgs* args) {
+  args->halves ? max_pool<Bf16>(args) : max_pool<float>(args);
+}
+
+}  // namespace octet

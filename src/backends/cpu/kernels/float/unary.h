@@ -8,11 +8,14 @@
 namespace octet {
 
 struct UnaryArgs {
-  const float* src;
-  float* dst;
+  const void* src;
+  void* dst;
   long count;
-  float a;  // Clip: lowest; LeakyRelu, Swish, HardSigmoid: alpha
-  float b;  // Clip: highest; HardSigmoid: beta
+  float a = 0.0f;  // Clip: lowest; LeakyRelu, Swish, HardSigmoid: alpha
+  float b = 0.0f;  // Clip: highest; HardSigmoid: beta
+  int rounds = 0;  // results to 1: f16, 2: bf16; 0: not
+  // Are bf16, for unary_*_bf16; else f32. What becomes bf16 is rounded to it.
+  bool src_halves = false, dst_halves = false;
 };
 
 typedef void (*UnaryFunction)(const UnaryArgs* args);
@@ -22,24 +25,20 @@ struct UnaryKernel {
   const char* op;
   UnaryFunction avx2;
   UnaryFunction vnni;
+  UnaryFunction bf16;  // of AVX512_BF16: what is read or written may be bf16
 };
 
 #define UNARY(name, op)                                           \
   OCTET_X86_64(void, unary_##name##_avx2, const UnaryArgs* args); \
-  OCTET_X86_64(void, unary_##name##_vnni, const UnaryArgs* args);
+  OCTET_X86_64(void, unary_##name##_vnni, const UnaryArgs* args); \
+  OCTET_X86_64(void, unary_##name##_bf16, const UnaryArgs* args);
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 
 constexpr UnaryKernel kUnaryKernels[] = {
-#define UNARY(name, op) {#name, op, unary_##name##_avx2, unary_##name##_vnni},
+#define UNARY(name, op) {#name, op, unary_##name##_avx2, unary_##name##_vnni, unary_##name##_bf16},
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 };
-
-// Clip, and then to the nearest value of a 16-bit float, in one pass.
-OCTET_X86_64(void, unary_clip_to_f16_avx2, const UnaryArgs* args);
-OCTET_X86_64(void, unary_clip_to_f16_vnni, const UnaryArgs* args);
-OCTET_X86_64(void, unary_clip_to_bf16_avx2, const UnaryArgs* args);
-OCTET_X86_64(void, unary_clip_to_bf16_vnni, const UnaryArgs* args);
 
 }  // namespace octet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unary kernels of one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+// The unary kernels of one instruction set. The including file defines OCTET_ISA(name) and includes its vec header, and its ends.
 #pragma once
 
 #include "backends/cpu/kernels/float/unary.h"
@@ -65,20 +65,49 @@ inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
 inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
 inline V unary_tanh(V x, UnaryParams) { return v_tanh(x); }
 
-inline V clip_to_f16(V x, UnaryParams p) { return v_round_f16(v_bounded(x, p.a, p.b)); }
-inline V clip_to_bf16(V x, UnaryParams p) { return v_round_bf16(v_bounded(x, p.a, p.b)); }
+// Into f32, not rounded.
+template <V (*kFunction)(V, UnaryParams), class Load, class LoadN>
+inline void run_whole(const Load& load, const LoadN& load_n, float* dst, long count,
+                      const UnaryParams& params) {
+  long i = 0;
+  for (; i + kLanes <= count; i += kLanes) v_store(dst + i, kFunction(load(i), params));
+  const int rest = static_cast<int>(count - i);
+  if (rest > 0) v_store_n(dst + i, kFunction(load_n(i, rest), params), rest);
+}
+
+// Rounded in a pass of its own while they lie in the first cache: functions wait for their own results, and what follows them in one loop makes the
+// processor see fewer elements ahead.
+inline void give_piece(const UnaryArgs& args, const float* piece, long first, long count) {
+  long i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    v_store_real(args.dst, first + i, v_load(piece + i), {args.rounds, args.dst_halves});
+  const int rest = static_cast<int>(count - i);
+  if (rest > 0)
+    v_store_real_n(args.dst, first + i, v_load_n(piece + i, rest), rest,
+                   {args.rounds, args.dst_halves});
+}
 
 template <V (*kFunction)(V, UnaryParams)>
-inline void run_unary(const UnaryArgs* args) {
-  const UnaryParams params = {v_set(args->a), v_set(args->b)};
-  const float* src = args->src;
-  float* dst = args->dst;
-  long i = 0;
-  for (; i + kLanes <= args->count; i += kLanes) {
-    v_store(dst + i, kFunction(v_load(src + i), params));
+inline void run_unary(const UnaryArgs* given) {
+  // By value: what is stored might be the arguments themselves, as far as the compiler knows.
+  const UnaryArgs args = *given;
+  const UnaryParams params = {v_set(args.a), v_set(args.b)};
+  if (args.rounds == 0 && !args.src_halves && !args.dst_halves) {
+    const float* src = static_cast<const float*>(args.src);
+    return run_whole<kFunction>([=](long i) { return v_load(src + i); },
+                                [=](long i, int n) { return v_load_n(src + i, n); },
+                                static_cast<float*>(args.dst), args.count, params);
   }
-  const int rest = static_cast<int>(args->count - i);
-  if (rest > 0) v_store_n(dst + i, kFunction(v_load_n(src + i, rest), params), rest);
+  constexpr long kPiece = 512;
+  alignas(64) float piece[kPiece];
+  for (long first = 0; first < args.count; first += kPiece) {
+    const long count = args.count - first < kPiece ? args.count - first : kPiece;
+    run_whole<kFunction>(
+        [&](long i) { return v_load_real(args.src, first + i, args.src_halves); },
+        [&](long i, int n) { return v_load_real_n(args.src, first + i, n, args.src_halves); },
+        piece, count, params);
+    give_piece(args, piece, first, count);
+  }
 }
 
 }  // namespace
@@ -87,7 +116,5 @@ inline void run_unary(const UnaryArgs* args) {
   void OCTET_ISA(unary_##name)(const UnaryArgs* args) { run_unary<unary_##name>(args); }
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
-void OCTET_ISA(unary_clip_to_f16)(const UnaryArgs* args) { run_unary<clip_to_f16>(args); }
-void OCTET_ISA(unary_clip_to_bf16)(const UnaryArgs* args) { run_unary<clip_to_bf16>(args); }
 
 }  // namespace octet

@@ -51,6 +51,7 @@ inline V v_keep_n(V x, V fill, int n) {
   return _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(v_first(n)));
 }
 
+inline float v_first_of(V x) { return _mm256_cvtss_f32(x); }
 inline V v_add(V a, V b) { return _mm256_add_ps(a, b); }
 inline V v_sub(V a, V b) { return _mm256_sub_ps(a, b); }
 inline V v_mul(V a, V b) { return _mm256_mul_ps(a, b); }
@@ -80,6 +81,8 @@ inline V v_round_bf16(V x) {
   const V chosen = _mm256_blendv_ps(_mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), nan);
   return _mm256_and_ps(chosen, _mm256_castsi256_ps(_mm256_set1_epi32(-0x10000)));
 }
+// To f16 where `to` is 1, to bf16 where it is 2.
+inline V v_rounded(V x, int to) { return to == 0 ? x : to == 1 ? v_round_f16(x) : v_round_bf16(x); }
 
 // n codes as reals, and integral reals from 0 to 255 as codes.
 inline V v_load_codes_n(const unsigned char* p, int n) {

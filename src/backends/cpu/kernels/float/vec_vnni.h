@@ -30,6 +30,31 @@ inline V v_gather_inside(const float* p, const int* index) {
 }
 inline V v_keep_n(V x, V fill, int n) { return _mm512_mask_mov_ps(fill, v_first(n), x); }
 
+// A number of bf16 in memory. What is stored is one of bf16 already: the upper half of its bits.
+struct Bf16 {
+  unsigned short bits;
+};
+inline V v_widened(__m256i halves) {
+  return _mm512_castsi512_ps(
+      _mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, halves), 16));
+}
+inline V v_load(const Bf16* p) {
+  return v_widened(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline V v_load_n(const Bf16* p, int n) {
+  return v_widened(_mm256_maskz_loadu_epi16(v_first(n), p));
+}
+inline __m256i v_upper_halves(V x) {
+  return _mm512_maskz_cvtepi32_epi16(0xffff,
+                                     _mm512_maskz_srli_epi32(0xffff, _mm512_castps_si512(x), 16));
+}
+inline void v_store(Bf16* p, V x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v_upper_halves(x));
+}
+inline void v_store_n(Bf16* p, V x, int n) {
+  _mm256_mask_storeu_epi16(p, v_first(n), v_upper_halves(x));
+}
+inline float v_first_of(V x) { return _mm512_cvtss_f32(x); }
 inline V v_add(V a, V b) { return _mm512_add_ps(a, b); }
 inline V v_sub(V a, V b) { return _mm512_sub_ps(a, b); }
 inline V v_mul(V a, V b) { return _mm512_mul_ps(a, b); }
@@ -63,6 +88,9 @@ inline V v_round_bf16(V x) {
   const I chosen = _mm512_mask_blend_epi32(nan, near, quiet);
   return _mm512_castsi512_ps(_mm512_and_si512(chosen, _mm512_set1_epi32(-0x10000)));
 }
+
+// To f16 where `to` is 1, to bf16 where it is 2.
+inline V v_rounded(V x, int to) { return to == 0 ? x : to == 1 ? v_round_f16(x) : v_round_bf16(x); }
 
 // n codes as reals, and integral reals from 0 to 255 as codes.
 inline V v_load_codes_n(const unsigned char* p, int n) {

@@ -14,6 +14,7 @@ namespace {
 constexpr s64 kPiece = 4096;
 
 using Bytes = u8 __attribute__((vector_size(16)));
+using Halves = u16 __attribute__((vector_size(16)));
 using Words = u32 __attribute__((vector_size(16)));
 using Floats = f32 __attribute__((vector_size(16)));
 
@@ -36,6 +37,10 @@ Bytes high(Bytes a, Bytes b) {
   return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
                                  31);
 }
+Halves low(Halves a, Halves b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+Halves high(Halves a, Halves b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
 Words low(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
 Words high(Words a, Words b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
 
@@ -56,6 +61,10 @@ void transpose_rows(const T* src, s64 src_stride, T* dst, s64 dst_stride) {
 
 void block16(const u8* src, s64 src_stride, u8* dst, s64 dst_stride) {
   transpose_rows<Bytes, 16, 4>(src, src_stride, dst, dst_stride);
+}
+
+void block8(const u16* src, s64 src_stride, u16* dst, s64 dst_stride) {
+  transpose_rows<Halves, 8, 3>(src, src_stride, dst, dst_stride);
 }
 
 void block4(const u32* src, s64 src_stride, u32* dst, s64 dst_stride) {
@@ -157,6 +166,7 @@ void transpose_any(const Matrix2d& m, size_t bytes) {
 
 void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
   if (element_bytes == 1) return transpose<u8, 16>(matrix, block16);
+  if (element_bytes == 2) return transpose<u16, 8>(matrix, block8);
   if (element_bytes == 4 && matrix.rows == 3 && matrix.dst_stride == 3)
     return transpose_rgb(matrix);
   if (element_bytes == 4 && matrix.columns == 3 && matrix.src_stride == 3)
