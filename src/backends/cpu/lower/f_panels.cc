@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backends/cpu/device.h"
+#include "backends/cpu/kernels/float/cast.h"
 #include "backends/cpu/lower/bf16_values.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
@@ -146,27 +147,15 @@ void narrow_pixels(const RowCopy& copy, const f32* from, s64 count, f32* to) {
   }
 }
 
-// Of three channels, or four, a pixel and what follows it are one word.
-void copy_words(const RowCopy& copy, const bf16* from, s64 count, f32* to) {
-  const u64 kept = ~u64{0} >> (64 - 16 * copy.channels);
-  u64 word = 0;
-  for (s64 x = 0; x + 1 < count; ++x, from += copy.from.pixel, to += 2) {
-    std::memcpy(&word, from, sizeof(word));
-    word &= kept;
-    std::memcpy(to, &word, sizeof(word));
-  }
-  word = 0;
-  std::memcpy(&word, from, static_cast<size_t>(copy.channels) * sizeof(bf16));
-  std::memcpy(to, &word, sizeof(word));
-}
-
 void copy_pairs(const RowCopy& copy, const bf16* from, s64 count, f32* to) {
   if (copy.from.pixel == copy.channels && 2 * copy.to.pixel == copy.channels) {
     std::memcpy(to, from, bytes_of(count * copy.to.pixel));
     return;
   }
-  // What follows a pixel is another, as long as the word behind it or longer.
-  if (copy.to.pixel == 2 && copy.from.pixel >= 3) return copy_words(copy, from, count, to);
+  if (copy.channels == 3 && copy.from.pixel == 3 && copy.to.pixel == 2) {
+    const CastArgs pixels{from, to, count};
+    return pad_three_vnni(&pixels);
+  }
   for (s64 x = 0; x < count; ++x, from += copy.from.pixel, to += copy.to.pixel) {
     if (copy.channels % 2 != 0) to[copy.channels / 2] = 0.0f;
     std::memcpy(to, from, static_cast<size_t>(copy.channels) * sizeof(bf16));

@@ -18,5 +18,7 @@ OCTET_X86_64(void, cast_f32_to_bf16_avx2, const CastArgs* args);
 // Values of bf16 that are kept as f32: nothing to round.
 OCTET_X86_64(void, narrow_to_bf16_vnni, const CastArgs* args);
 OCTET_X86_64(void, widen_bf16_vnni, const CastArgs* args);
+// `count` pixels of three numbers of bf16 to pixels of four, the last of which is zero.
+OCTET_X86_64(void, pad_three_vnni, const CastArgs* args);
 
 }  // namespace octet

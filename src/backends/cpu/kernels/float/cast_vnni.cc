@@ -36,4 +36,26 @@ void widen_bf16_vnni(const CastArgs* args) {
   if (rest > 0) v_store_n(dst + i, v_load_n(src + i, rest), rest);
 }
 
+void pad_three_vnni(const CastArgs* args) {
+  constexpr long kPixels = 8, kGiven = 3, kPadded = 4;
+  const Bf16* src = static_cast<const Bf16*>(args->src);
+  Bf16* dst = static_cast<Bf16*>(args->dst);
+  alignas(64) unsigned short words[kPixels * kPadded];
+  for (int w = 0; w < kPixels * kPadded; ++w)
+    words[w] = static_cast<unsigned short>(w / kPadded * kGiven + w % kPadded);
+  const __m512i from = _mm512_load_si512(words);
+  constexpr __mmask32 kNumbers = 0x77777777;
+  for (long p = 0; p < args->count;
+       p += kPixels, src += kPixels * kGiven, dst += kPixels * kPadded) {
+    const long n = args->count - p < kPixels ? args->count - p : kPixels;
+    const __m512i given = _mm512_maskz_loadu_epi16((1u << (n * kGiven)) - 1u, src);
+    const __m512i padded = _mm512_maskz_permutexvar_epi16(kNumbers, from, given);
+    if (n == kPixels) {
+      _mm512_storeu_si512(dst, padded);
+    } else {
+      _mm512_mask_storeu_epi16(dst, (1u << (n * kPadded)) - 1u, padded);
+    }
+  }
+}
+
 }  // namespace octet
