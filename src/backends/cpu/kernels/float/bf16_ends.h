@@ -26,5 +26,16 @@ inline void v_store_real_n(void* p, long i, V x, int n, RealType to) {
   _mm256_mask_storeu_epi16(static_cast<Bf16*>(p) + i, v_first(n), v_any_halves(x));
 }
 
+// Two vectors, one behind the other.
+inline void v_store_pair(void* p, long i, V low, V high, RealType to) {
+  const bool rare = v_any(v_subnormal(low) | v_subnormal(high));
+  if (to.half && __builtin_expect(!rare, 1)) {
+    _mm512_storeu_si512(static_cast<Bf16*>(p) + i, v_halves(low, high));
+  } else {
+    v_store_real(p, i, low, to);
+    v_store_real(p, i + kLanes, high, to);
+  }
+}
+
 }  // namespace
 }  // namespace octet

@@ -20,5 +20,11 @@ inline void v_store_real_n(void* p, long i, V x, int n, RealType to) {
   v_store_n(static_cast<float*>(p) + i, v_rounded(x, to.rounds), n);
 }
 
+// Two vectors, one behind the other.
+inline void v_store_pair(void* p, long i, V low, V high, RealType to) {
+  v_store_real(p, i, low, to);
+  v_store_real(p, i + kLanes, high, to);
+}
+
 }  // namespace
 }  // namespace octet
