@@ -207,7 +207,7 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
                          .weights_given = plain(weight_dims(conv)),
                          .bias = bias ? *bias : Tensor(),
                          .residual_input = conv.residual ? size_t{kResidual} : size_t{0},
-                         .narrow_elements = narrow ? request.inputs[kX].shape.elements() : 0};
+                         .narrow = {narrow ? request.inputs[kX].shape.elements() : 0, 0}};
   Candidate candidate = product_candidate(request, step);
   if (!conv.image()) return candidate;
   candidate.inputs[kX] = Layout::nhwc;

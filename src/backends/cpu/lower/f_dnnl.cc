@@ -121,7 +121,7 @@ DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
                       .source = step.source,
                       .residual_input = step.residual_input,
                       .scratchpad_bytes = scratchpad_bytes(step.slices),
-                      .narrow_elements = step.narrow_elements,
+                      .narrow = step.narrow,
                       .end = step.end};
   const bool packed = is_packed(step);
   product.weights = packed ? prepared_tensor(args, 0) : step.weights;
@@ -222,7 +222,7 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
                 static_cast<size_t>(place_.dst_elements) * sizeof(f32));
   }
   point(kSrc, p.src + place_.src * place_.src_bytes);
-  point(kWeights, p.weights + place_.weights);
+  point(kWeights, p.weights + place_.weights * place_.weights_bytes);
   point(kDst, dst);
   point(kScratchpad, p.scratchpad);
   if (args_.size() > kBias) point(kBias, p.bias);
@@ -240,29 +240,31 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
 }
 
 // The input holds values of bf16 as f32.
-const std::byte* DnnlProduct::narrowed_source(const StepArgs& args) const {
+const std::byte* DnnlProduct::narrowed_input(const StepArgs& args, size_t input, s64 offset) const {
   constexpr s64 kPiece = 4096;
-  const auto* src = reinterpret_cast<const f32*>(args.inputs[0]);
-  auto* dst = reinterpret_cast<bf16*>(args.workspace);
-  const s64 pieces = (narrow_elements + kPiece - 1) / kPiece;
+  const auto* src = reinterpret_cast<const f32*>(args.inputs[input]);
+  std::byte* dst = args.workspace + offset;
+  const s64 elements = narrow.of(input), pieces = (elements + kPiece - 1) / kPiece;
   pool_of(args).parallel_for(pieces, [&](s64 begin, s64 end, int) {
-    const s64 first = begin * kPiece, last = std::min(end * kPiece, narrow_elements);
-    narrowed(src + first, last - first, reinterpret_cast<std::byte*>(dst + first));
+    const s64 first = begin * kPiece, last = std::min(end * kPiece, elements);
+    narrowed(src + first, last - first, dst + first * static_cast<s64>(sizeof(bf16)));
   });
-  return args.workspace;
+  return dst;
 }
 
 void DnnlProduct::operator()(const StepArgs& args) const {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
-      .src = narrow_elements > 0 ? narrowed_source(args)
-             : source            ? source.data()
-                                 : args.inputs[0],
-      .weights = f32_at(weights ? weights.data() : args.inputs[1]),
+      .src = narrow.source > 0 ? narrowed_input(args, 0, 0)
+             : source          ? source.data()
+                               : args.inputs[0],
+      .weights = narrow.weights > 0 ? narrowed_input(args, 1, narrow_bytes(narrow.source))
+                 : weights          ? weights.data()
+                                    : args.inputs[1],
       .bias = f32_at(bias.data()),
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
-      .scratchpad = args.workspace + narrow_bytes(narrow_elements),
+      .scratchpad = args.workspace + narrow_bytes(narrow.source) + narrow_bytes(narrow.weights),
       .end = end};
   require_room_to_run();
   std::atomic<dnnl_status_t> failure{dnnl_success};
@@ -298,14 +300,14 @@ Candidate product_candidate(const LowerRequest& request, ProductStep step) {
   if (rounding_of(request.node) != Precision::none)
     candidate.note += "; " + rounding_note(request.node);
   candidate.close = true;
-  const bool narrow = step.narrow_elements > 0;
+  const bool narrow = step.narrow.source > 0;
   candidate.macs_per_cycle = real_unit_rate(isa_of(request.target)) * (narrow ? 2 : 1);
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.holds = {step.source && !narrow, static_cast<bool>(step.weights),
                      static_cast<bool>(step.bias)};
-  candidate.workspace_bytes =
-      narrow_bytes(step.narrow_elements) + scratchpad_bytes(step.slices) * request.target.threads;
+  candidate.workspace_bytes = narrow_bytes(step.narrow.source) + narrow_bytes(step.narrow.weights) +
+                              scratchpad_bytes(step.slices) * request.target.threads;
   candidate.prepare = [step](const BindArgs&) { return prepare_product(step); };
   candidate.bind = [step](const BindArgs& args) -> RunStep { return bind_product(step, args); };
   return candidate;

@@ -54,11 +54,12 @@ class DnnlSlice {
     s64 weights = 0;
     s64 dst = 0;  // and the residual
     s64 dst_elements = 0;
-    s64 src_bytes = sizeof(f32);  // of an element
+    s64 src_bytes = sizeof(f32);      // of an element
+    s64 weights_bytes = sizeof(f32);  // of one that a run brings
   };
   struct Pointers {
     const std::byte* src;
-    const f32* weights;
+    const std::byte* weights;
     const f32* bias;      // null: none
     const f32* residual;  // null: none
     f32* dst;
@@ -81,6 +82,13 @@ class DnnlSlice {
   Place place_;
 };
 
+// Of inputs 0 and 1, how many elements the product reads as bf16; 0: the input as it is.
+struct NarrowElements {
+  s64 source = 0, weights = 0;
+
+  s64 of(size_t input) const { return input == 0 ? source : weights; }
+};
+
 // The step as it runs: slices that run at the same time and read the same weights.
 struct DnnlProduct {
   std::vector<DnnlSlice> slices = {};
@@ -89,13 +97,13 @@ struct DnnlProduct {
   Tensor source = {};  // constant; empty: input 0 is read at run time
   size_t residual_input = 0;
   s64 scratchpad_bytes = 0;  // of one thread
-  s64 narrow_elements = 0;   // of input 0, which the product reads as bf16; 0: as it is
+  NarrowElements narrow = {};
   EndOfSlice end = {};
 
   // Throws Error when a slice failed, once all are done.
   void operator()(const StepArgs& args) const;
-  // Input 0 in bf16, at the beginning of the workspace.
-  const std::byte* narrowed_source(const StepArgs& args) const;
+  // An input in bf16, there in the workspace.
+  const std::byte* narrowed_input(const StepArgs& args, size_t input, s64 offset) const;
 };
 
 // One slice before it is bound. Creating the description is cheap; generating its code is prepared.
@@ -115,8 +123,8 @@ struct ProductStep {
   Tensor bias;                            // may be empty
   Tensor source = {};                     // constant; empty: input 0 is read at run time
   size_t residual_input = 0;              // 0: none
-  s64 narrow_elements = 0;  // of input 0, which the product reads as bf16; 0: as it is
-  EndOfSlice end = {};      // product_candidate() says it
+  NarrowElements narrow = {};
+  EndOfSlice end = {};  // product_candidate() says it
 };
 
 // Whether the product of a bf16 layer runs on the instructions for bf16 that this machine has.

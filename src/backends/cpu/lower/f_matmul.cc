@@ -16,6 +16,8 @@ using MatMulDesc = dnnl::matmul::primitive_desc;
 
 constexpr auto kF32 = memory::data_type::f32;
 constexpr s64 kSerialMacs = 500000;
+// Fewer rows read a right side that a run brings in less time than it takes to narrow it.
+constexpr s64 kFewRows = 16;
 
 enum : size_t { kA, kB, kBias, kResidual };
 
@@ -88,7 +90,7 @@ MatMulDesc describe(const Product& p, const Part& part, const memory::desc& weig
 
 memory::desc weights_desc(const Product& p, const Part& part,
                           const std::vector<ProductSlice>& before) {
-  if (p.batched_b || !p.constant_b) return matrices(p, part.batches, p.k, p.n);
+  if (p.batched_b || !p.constant_b) return matrices(p, part.batches, p.k, p.n, p.type);
   if (!before.empty()) return before.front().weights();
   return {Dims{p.k, p.n}, p.type, memory::format_tag::any};
 }
@@ -101,7 +103,8 @@ std::vector<ProductSlice> slices_of(const Product& p, const MatMulGeometry& g, i
         .weights = part.b_matrix * p.k * p.n,
         .dst = (part.batch * p.m + part.row) * p.n,
         .dst_elements = part.batches * part.rows * p.n,
-        .src_bytes = p.type == kF32 ? s64{sizeof(f32)} : s64{sizeof(bf16)}};
+        .src_bytes = p.type == kF32 ? s64{sizeof(f32)} : s64{sizeof(bf16)},
+        .weights_bytes = p.type == kF32 ? s64{sizeof(f32)} : s64{sizeof(bf16)}};
     slices.push_back({describe(p, part, weights_desc(p, part, slices)), place});
   }
   return slices;
@@ -142,19 +145,23 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
   Product product = product_of(request, geometry);
   product.type = type;
   const bool narrow = type != kF32;
-  if (narrow && (product.batched_b || !product.constant_b))
-    return Reject{"the right side is no constant"};
+  if (narrow && product.batched_b && product.constant_b)
+    return Reject{"the right side is a constant of several matrices"};
+  if (narrow && !product.constant_b && product.m < kFewRows)
+    return Reject{"to narrow the right side takes longer than the product"};
   if (narrow && request.constant(kA) != nullptr) return Reject{"the left side is constant"};
   const auto constant = [&](size_t i) {
     return request.constant(i) ? *request.constant(i) : Tensor();
   };
-  ProductStep step{.kernel = narrow ? "dnnl_matmul_bf16" : "dnnl_matmul_f32",
-                   .slices = slices_of(product, geometry, request.target.threads),
-                   .weights = constant(kB),
-                   .bias = constant(kBias),
-                   .source = constant(kA),
-                   .residual_input = product.residual ? size_t{kResidual} : size_t{0},
-                   .narrow_elements = narrow ? request.inputs[kA].shape.elements() : 0};
+  ProductStep step{
+      .kernel = narrow ? "dnnl_matmul_bf16" : "dnnl_matmul_f32",
+      .slices = slices_of(product, geometry, request.target.threads),
+      .weights = constant(kB),
+      .bias = constant(kBias),
+      .source = constant(kA),
+      .residual_input = product.residual ? size_t{kResidual} : size_t{0},
+      .narrow = {narrow ? request.inputs[kA].shape.elements() : 0,
+                 narrow && !product.constant_b ? request.inputs[kB].shape.elements() : 0}};
   // Only a shared right side is packed; batches are read in the order that the graph has.
   step.weights_given = product.batched_b ? step.slices.front().weights()
                                          : matrices(product, 1, product.k, product.n);

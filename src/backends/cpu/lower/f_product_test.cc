@@ -9,6 +9,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
+#include "core/small_types.h"
 
 namespace octet {
 namespace {
@@ -197,6 +198,40 @@ TEST(FloatMatMul, IsCloseToTheReference) {
         probe.inputs.push_back({random_f32(out, 4)});
       }
       expect_close_on_threads(probe, lower_f_matmul, to_string(c.a) + to_string(c.b));
+    }
+  }
+}
+
+// Of bf16, whose products are exact in f32: by constants and of two values, batches with a right side each and with one.
+TEST(FloatMatMul, LayersOfBf16AreCloseToTheReference) {
+  OCTET_NEEDS_ISA(Isa::avx2);
+  struct Product {
+    Shape a, b;
+  };
+  const Product products[] = {{{2, 3, 17, 40}, {2, 3, 40, 23}},
+                              {{5, 33}, {33, 64}},
+                              {{2, 17, 40}, {40, 23}},
+                              {{4, 2, 65, 32}, {4, 1, 32, 65}}};
+  for (const Product& product : products) {
+    for (const bool constant : {false, true}) {
+      if (constant && product.b.rank() != 2) continue;
+      Probe probe{.op = "MatMul",
+                  .inputs = {{random_f32(product.a, 1)}, {random_f32(product.b, 2), constant}},
+                  .isa = hardware_isa(),
+                  .precision = Precision::bf16};
+      for (ProbeInput& input : probe.inputs) {
+        for (f32& x : input.tensor.mutable_as<f32>()) x = static_cast<f32>(bf16(x));
+      }
+      const Tensor want = probe.reference()[0];
+      for (const int threads : {1, 3}) {
+        probe.threads = threads;
+        const ProbeResult result = run_probe(probe, lower_f_matmul);
+        ASSERT_EQ(result.reject, "");
+        const bool few = !constant && product.a[product.a.rank() - 2] < 16;
+        const bool pairs = cpu_multiplies_bf16() && hardware_has(Isa::vnni) && !few;
+        EXPECT_EQ(result.candidate.kernel, pairs ? "dnnl_matmul_bf16" : "dnnl_matmul_f32");
+        expect_close_f32(result.outputs[0], want, to_string(product.a));
+      }
     }
   }
 }
