@@ -26,7 +26,7 @@ PROPERTY = re.compile(r"^  OCTET_TRT_(VALUE|DIMS|HW|WEIGHTS)\(([^()]*)")
 WINDOW = {"OCTET_TRT_WINDOW": ("PrePadding", "PostPadding", "PaddingMode", "StrideNd", "PaddingNd"),
           "OCTET_TRT_WINDOW_HW": ("Stride", "Padding")}
 # A function that is virtual at one level and calls a table at the other (trt_base.h).
-FORWARDED = re.compile(r"^  OCTET_TRT_(?:CALL|ASK)(?:_AS)?(_ON)?\((.*)")
+FORWARDED = re.compile(r"^  OCTET_TRT_(?:CALL|ASK)(?:_AS|_OWN)?(_ON)?\((.*)")
 METHOD = re.compile(r"^  (?:virtual |explicit |static )?[A-Za-z][\w:<>*& ]*[ *&](\w+)\(")
 FUNCTION = re.compile(r"^(?:extern \"C\" |inline )?[A-Za-z][\w:<>*& ]*[ *&](\w+)\([^;]*noexcept")
 

@@ -286,9 +286,9 @@ class INoCopy {
 #define OCTET_TRT_DESTROY
 #endif
 
-// A class of what the library hands out, and its functions. At level 10 it is a handle as TensorRT 10's is: nothing of its own is virtual but
-// the destructor, and its functions are inline and call a table by place (include-10/trt_tables_*.h), where `called` may have another name.
-// So programs that were compiled with TensorRT's own headers run, too. At level 8 the functions are virtual.
+// A class of what the library hands out, and its functions. At level 10 it is a handle as TensorRT 10's is, so programs that were compiled with
+// TensorRT's own headers run, too: its functions are inline and call a table by place (include-10/trt_tables_*.h), where `called` may have
+// another name, and nothing of its own is virtual but the destructor and two functions (..._OWN). At level 8 the functions are virtual.
 #if NV_TENSORRT_MAJOR >= 10
 #define OCTET_TRT_HANDLE_ON(Table, pointer) \
  public:                                    \
@@ -316,6 +316,17 @@ class INoCopy {
   OCTET_TRT_CALL_TO(mImpl, Result, name, name, parameters, arguments)
 #define OCTET_TRT_ASK(Result, name, parameters, arguments) \
   OCTET_TRT_ASK_TO(mImpl, Result, name, name, parameters, arguments)
+// Functions that are virtual in the handle at level 10 as well, as they are in all of TensorRT 10: programs call them by the handle's own
+// table, where they stand behind the destructor. A class has one of them at most.
+#if NV_TENSORRT_MAJOR >= 10
+#define OCTET_TRT_CALL_OWN(Result, name, parameters, arguments) \
+  virtual OCTET_TRT_CALL(Result, name, parameters, arguments)
+#define OCTET_TRT_ASK_OWN(Result, name, parameters, arguments) \
+  virtual OCTET_TRT_ASK(Result, name, parameters, arguments)
+#else
+#define OCTET_TRT_CALL_OWN OCTET_TRT_CALL
+#define OCTET_TRT_ASK_OWN OCTET_TRT_ASK
+#endif
 #define OCTET_TRT_CALL_AS(Result, name, called, parameters, arguments) \
   OCTET_TRT_CALL_TO(mImpl, Result, name, called, parameters, arguments)
 #define OCTET_TRT_ASK_AS(Result, name, called, parameters, arguments) \

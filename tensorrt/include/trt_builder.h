@@ -141,7 +141,7 @@ class IBuilderConfig : public INoCopy {
   OCTET_TRT_HANDLE(VBuilderConfig)
  public:
   virtual ~IBuilderConfig() noexcept = default;
-  OCTET_TRT_CALL(void, setAvgTimingIterations, (int32_t avgTiming), (avgTiming))
+  OCTET_TRT_CALL_OWN(void, setAvgTimingIterations, (int32_t avgTiming), (avgTiming))
   OCTET_TRT_ASK(int32_t, getAvgTimingIterations, (), ())
   OCTET_TRT_CALL(void, setEngineCapability, (EngineCapability capability), (capability))
   OCTET_TRT_ASK(EngineCapability, getEngineCapability, (), ())

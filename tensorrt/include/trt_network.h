@@ -245,7 +245,7 @@ class INetworkDefinition : public INoCopy {
   OCTET_TRT_CALL(bool, setWeightsName, (Weights weights, char const* name), (weights, name))
   OCTET_TRT_CALL(void, setErrorRecorder, (IErrorRecorder * recorder), (recorder))
   OCTET_TRT_ASK(IErrorRecorder*, getErrorRecorder, (), ())
-  OCTET_TRT_ASK(IBuilder&, getBuilder, (), ())
+  OCTET_TRT_ASK_OWN(IBuilder&, getBuilder, (), ())
   OCTET_TRT_DESTROY
 };
 

@@ -248,11 +248,13 @@ void emit_layer(const IElementWiseLayer& layer, Emission& out) {
     b = out.in_as_int64(1);
   }
   const char* op = elementwise(layer.getOperation());
-  const bool floors = layer.getOperation() == ElementWiseOperation::kFLOOR_DIV;
-  if (floors && !is_integer(out.dtype(0))) {
+  if (layer.getOperation() != ElementWiseOperation::kFLOOR_DIV) {
+    out.last(op, {a, b});
+  } else if (!is_integer(out.dtype(0))) {
     out.last("Floor", {out.node(op, {a, b})});
   } else {
-    out.last(op, {a, b});
+    // ONNX divides integers toward zero; its remainder has the divisor's sign.
+    out.last(op, {out.node("Sub", {a, out.node("Mod", {a, b})}), b});
   }
 }
 

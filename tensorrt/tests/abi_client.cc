@@ -61,6 +61,8 @@ void* table(void* handle, size_t offset = 8) {
 }
 void* own_table(void* layer) { return table(layer, 16); }
 void destroy(void* handle) { call(handle, 1); }
+// Of networks (getBuilder) and configurations (setAvgTimingIterations), whose handles have one virtual function behind the destructor.
+constexpr int kOwnFunction = 2;
 
 // Objects of the program's own, as its compiler lays them out.
 struct Object {
@@ -169,12 +171,16 @@ void* build(const Libraries& get, void* builder, Object* calibrator) {
   call(network, VNetworkDefinition_markOutput, y);
   expect(call<int32_t>(network, VNetworkDefinition_getNbLayers) == 2, "two layers");
   expect(call<void*>(network, VNetworkDefinition_getBuilder) == builder, "the network's builder");
+  expect(call<void*>(handle, kOwnFunction) == builder, "the builder by the handle's own table");
   void* const no_tensor = nullptr;
   expect(call<void*>(network, VNetworkDefinition_addActivation, no_tensor, kRelu) == nullptr &&
              heard.find("null tensor") != std::string::npos,
          "a layer of a null tensor");
   void* config = call<void*>(table(builder), VBuilder_createBuilderConfig);
   call(table(config), VBuilderConfig_setFlag, kInt8Flag);
+  call(config, kOwnFunction, 7);
+  expect(call<int32_t>(table(config), VBuilderConfig_getAvgTimingIterations) == 7,
+         "iterations by the handle's own table");
   call(table(config), VBuilderConfig_setInt8Calibrator, calibrator);
   void* plan = call<void*>(table(builder), VBuilder_buildSerializedNetwork, handle, config);
   static_cast<void>(get);

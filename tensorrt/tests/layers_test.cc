@@ -44,6 +44,21 @@ TEST(Layers, UnaryOperationsAreTheirNames) {
   }
 }
 
+TEST(Layers, WholeNumbersAreDividedDownOrTowardZero) {
+  static const std::vector<int32_t> numbers = {-7, 7, -8, 7}, divisors = {2, -2, 2, 2};
+  const auto divided = [](ElementWiseOperation operation) {
+    return layer_result({4}, {0, 0, 0, 0}, [&](INetworkDefinition& n, ITensor& x) {
+      const Dims four{1, {4}};
+      ITensor* quotient =
+          n.addElementWise(*integers(n, four, numbers), *integers(n, four, divisors), operation)
+              ->getOutput(0);
+      return n.addElementWise(x, *as_float(n, *quotient), ElementWiseOperation::kSUM)->getOutput(0);
+    });
+  };
+  EXPECT_EQ(divided(ElementWiseOperation::kFLOOR_DIV), (Values{-4, -4, -4, 3}));
+  EXPECT_EQ(divided(ElementWiseOperation::kDIV), (Values{-3, -3, -4, 3}));
+}
+
 TEST(Layers, GatherTakesRowsElementsAndPlaces) {
   static const std::vector<int32_t> rows = {1, 0}, elements = {0, 1, 1, 0}, places = {1, 1, 0, 0};
   const auto gathered = [](const std::vector<int32_t>& indices, const Dims& sizes,
