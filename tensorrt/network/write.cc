@@ -288,10 +288,14 @@ bool is_integer(const octet::TensorType& type) {
   return type.dtype == Dtype::s32 || type.dtype == Dtype::s64;
 }
 
-// A layer with what its sizes depend on: its inputs are those of the model, but integers come with the layers that make them.
+// What a layer's sizes are inferred from beside itself: the layers that make integers, or all ahead of it.
+enum class Ahead : uint8_t { integers, all };
+
+// A layer with what its sizes depend on; other inputs of its are inputs of the model.
 class Excerpt {
  public:
-  explicit Excerpt(ModelText& model) : model_(model) {}
+  explicit Excerpt(ModelText& model, Ahead ahead = Ahead::integers)
+      : model_(model), ahead_(ahead) {}
 
   // The tensor as the model computes it, if it is integers; else as an input of the model.
   void need(Tensor& tensor) {
@@ -300,7 +304,7 @@ class Excerpt {
                            tensor.producer->plugin() == nullptr;
     const bool is_constant = has_layer && tensor.producer->kind() == LayerType::kCONSTANT &&
                              type.shape.is_static() && type.shape.elements() <= kFew;
-    if (is_constant || (is_integer(type) && has_layer)) {
+    if (is_constant || (has_layer && (is_integer(type) || ahead_ == Ahead::all))) {
       add(*tensor.producer);
     } else if (inputs_.insert(&tensor).second) {
       model_.inputs.push_back(value_info(tensor.onnx_name(), type));
@@ -317,19 +321,15 @@ class Excerpt {
 
  private:
   ModelText& model_;
+  const Ahead ahead_;
   std::set<const LayerCore*> done_;
   std::set<const Tensor*> inputs_;
 };
 
-}  // namespace
-
-void Network::infer(LayerCore& layer) {
-  if (layer.inferred) return;
-  if (layer.parsed) return parsed_inputs_changed();
-  if (layer.plugin() != nullptr) return infer_plugin(layer);
+std::map<std::string, octet::TensorType> types_of(LayerCore& layer, Ahead ahead) {
   ModelText model;
   model.with_weights = false;
-  Excerpt(model).add(layer);
+  Excerpt(model, ahead).add(layer);
   for (const auto& output : layer.outputs) model.outputs.push_back(only_name(output->onnx_name()));
   WireWriter whole;
   whole.bytes(7, bytes_of_graph(model, ""));
@@ -337,6 +337,29 @@ void Network::infer(LayerCore& layer) {
   std::map<std::string, octet::TensorType> types;
   for (const auto& info : octet::value_types(std::as_bytes(std::span(bytes))))
     types.emplace(info.name, info.type);
+  return types;
+}
+
+// Open sizes of a layer's inputs are guessed each by itself, and two guesses may contradict each other where the network's inputs would not.
+std::map<std::string, octet::TensorType> inferred_types(LayerCore& layer) {
+  try {
+    return types_of(layer, Ahead::integers);
+  } catch (const octet::Error&) {
+    const bool guessed = std::ranges::any_of(layer.inputs, [](const Tensor* tensor) {
+      return tensor != nullptr && !tensor->type.shape.is_static();
+    });
+    if (!guessed) throw;
+  }
+  return types_of(layer, Ahead::all);
+}
+
+}  // namespace
+
+void Network::infer(LayerCore& layer) {
+  if (layer.inferred) return;
+  if (layer.parsed) return parsed_inputs_changed();
+  if (layer.plugin() != nullptr) return infer_plugin(layer);
+  const std::map<std::string, octet::TensorType> types = inferred_types(layer);
   for (const auto& output : layer.outputs) {
     const auto found = types.find(output->onnx_name());
     if (found != types.end()) output->type = found->second;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks made layer by layer. Inputs and weights are small whole numbers, so results are exact.
+#include <optional>
+
 #include "support.h"
 
 namespace trt_test {
@@ -155,6 +157,62 @@ TEST(Network, SliceBeyondItsInputFills) {
     return slice->getOutput(0);
   });
   EXPECT_EQ(y, (Values{0, 1, 2, 3, 0}));
+}
+
+TEST(Network, AStepOfZeroRepeats) {
+  const Values y = layer_result({2, 1, 3}, counting(6), [](INetworkDefinition& n, ITensor& x) {
+    return n.addSlice(x, Dims3{1, 0, 0}, Dims3{1, 2, 3}, Dims3{1, 0, 1})->getOutput(0);
+  });
+  EXPECT_EQ(y, (Values{3, 4, 5, 3, 4, 5}));
+}
+
+// Start, size and step as onnx-tensorrt gives them: tensors, made by whatever layer.
+struct SliceOfTensors {
+  Values operator()(const Values& x, SampleMode mode) const {
+    return layer_result({static_cast<int32_t>(x.size())}, x,
+                        [&](INetworkDefinition& n, ITensor& input) {
+                          auto* slice = n.addSlice(input, dims_of({0}), dims_of({1}), dims_of({1}));
+                          slice->setInput(1, whole(n, start));
+                          slice->setInput(2, whole(n, size));
+                          if (step) slice->setInput(3, whole(n, *step));
+                          slice->setMode(mode);
+                          return slice->getOutput(0);
+                        });
+  }
+
+  int32_t start = 0, size = 1;
+  std::optional<int32_t> step = std::nullopt;
+
+  static ITensor& whole(INetworkDefinition& n, const int32_t& value) {
+    return *n.addConstant(dims_of({1}), Weights{DataType::kINT32, &value, 1})->getOutput(0);
+  }
+};
+
+TEST(Network, SlicesOfTensors) {
+  const Values x = {1, 2, 3};
+  EXPECT_EQ((SliceOfTensors{-1, 5}(x, SampleMode::kFILL)), (Values{0, 1, 2, 3, 0}));
+  EXPECT_EQ((SliceOfTensors{1, 4}(x, SampleMode::kCLAMP)), (Values{2, 3, 3, 3}));
+  EXPECT_EQ((SliceOfTensors{1, 2}(x, SampleMode::kFILL)), (Values{2, 3}));
+  EXPECT_EQ((SliceOfTensors{1, 3, 0}(x, SampleMode::kSTRICT_BOUNDS)), (Values{2, 2, 2}));
+  EXPECT_EQ((SliceOfTensors{0, 2, 2}(x, SampleMode::kSTRICT_BOUNDS)), (Values{1, 3}));
+  EXPECT_EQ((SliceOfTensors{2, 3, -1}(x, SampleMode::kSTRICT_BOUNDS)), (Values{3, 2, 1}));
+}
+
+// What a layer reads has sizes that the network's input tells, and that no guess for each alone would make fit.
+TEST(Network, OpenSizesOfALayerFitTogether) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims3{-1, -1, 2});
+  auto* rows = n.addShuffle(*x);
+  rows->setReshapeDimensions(Dims2{-1, 2});
+  ITensor* soft = n.addSoftMax(*rows->getOutput(0))->getOutput(0);
+  auto* back = n.addShuffle(*soft);
+  back->setInput(1, *n.addShape(*x)->getOutput(0));
+  const Dims dims = back->getOutput(0)->getDimensions();
+  ASSERT_EQ(dims.nbDims, 3) << maker.logger.text;
+  EXPECT_EQ(dims.d[0], -1);
+  EXPECT_EQ(dims.d[1], -1);
+  EXPECT_EQ(dims.d[2], 2);
 }
 
 TEST(Network, ElementsReductionsProducts) {
