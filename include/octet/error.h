@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception type of Octet. Thrown only by cold stages (import, build, load, bind); the run loop never throws.
+// The one exception type of Octet. A run throws it too: for inputs that do not fit, and for data that no run can take (an index outside of its axis).
 #pragma once
 
 #include <stdexcept>

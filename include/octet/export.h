@@ -13,7 +13,7 @@
 
 namespace octet {
 
-// Whose habits the file follows; all of them read all of it, but TensorRT takes nothing else.
+// The runtime that the file is for. Each form is standard ONNX, which any runtime may read; TensorRT takes its own form alone.
 enum class ExportTarget : uint8_t {
   onnxruntime,  // codes as they are; biases as s32 codes, which ONNX Runtime folds into its integer convolutions
   openvino,  // codes as they are; real biases

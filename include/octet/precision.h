@@ -11,7 +11,7 @@
 namespace octet {
 
 // What a layer computes in: 8-bit codes with sums of 32 bits, or elements of a type. Real-valued layers that are not int8 are
-// f32 today; f64 and the integers are shape and index arithmetic, and s8 there has no scale.
+// f32, f16 or bf16; f64 and the integers are shape and index arithmetic, and s8 there has no scale.
 enum class Precision : uint8_t {
   none,  // nothing is decided
   int8,
