@@ -28,6 +28,7 @@ REVIEWED = {
     ("src/plan/value_forms.h", "modernize-use-nullptr"): "a comparison that the compiler writes has no literal of ours",
     ("src/capi/handles.h", "readability-identifier-naming"): "names of the interface in C",
     ("src/arch/isa.h", "readability-identifier-naming"): "levels read as the enumerators of features do",
+    ("src/backends/cuda/families/bottleneck/weights.cc", "bugprone-misplaced-widening-cast"): "bytes of a tile of shared memory",
     ("src/backends/cpu/kernels/codes/pool/pool_args.h", "google-build-namespaces"): "compiled for each level, none of which may stand for another",
 }
 

@@ -31,8 +31,9 @@ NB_MODULE(_octet, module) {
   octet::python::add_search(module);
   module.def("usable_processors", &octet::usable_processors,
              "On how many processors this process may run, by its affinity and control groups.");
-  module.def("cpu_isa", &octet::cpu_isa,
-             "The instruction-set level whose kernels contexts take: 'none', 'avx2', 'avx_vnni', "
-             "'vnni' or 'amx', on 64-bit Arm 'neon', 'dotprod' or 'i8mm', capped by OCTET_CPU_ISA in "
-             "the environment.");
+  module.def(
+      "cpu_isa", &octet::cpu_isa,
+      "The instruction-set level whose kernels contexts take: 'none', 'avx2', 'avx_vnni', "
+      "'vnni' or 'amx', on 64-bit Arm 'neon', 'dotprod' or 'i8mm', capped by OCTET_CPU_ISA in "
+      "the environment.");
 }

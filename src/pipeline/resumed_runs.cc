@@ -179,31 +179,31 @@ ResumedRuns::Rest ResumedRuns::rest_of(const Graph& variant) const {
     place[id] = at->second;
   }
   Rest rest;
-  rest.model = std::make_shared<Model>();
-  Graph& graph = rest.model->graph;
+  rest.model_ = std::make_shared<Model>();
+  Graph& graph = rest.model_->graph;
   graph = variant;
   erase_nodes(graph, nodes_done(variant, there));
   graph.outputs.clear();
   for (ValueId id : variant.outputs) {
-    rest.made.push_back(there[id] ? -1 : std::ssize(graph.outputs));
-    rest.shared.push_back(place[id]);
+    rest.made_.push_back(there[id] ? -1 : std::ssize(graph.outputs));
+    rest.shared_.push_back(place[id]);
     if (!there[id]) graph.outputs.push_back(id);
   }
   remove_dead_nodes(graph);
   graph.inputs = values_read(graph, there);
-  for (ValueId id : graph.inputs) rest.inputs.push_back(place[id]);
+  for (ValueId id : graph.inputs) rest.inputs_.push_back(place[id]);
   graph.compact();
   return rest;
 }
 
 std::vector<Tensor> ResumedRuns::run_one(const Rest& rest, Context& context, size_t sample) const {
   std::vector<Tensor> inputs;
-  for (size_t place : rest.inputs) inputs.push_back(kept_[sample][place]);
+  for (size_t place : rest.inputs_) inputs.push_back(kept_[sample][place]);
   std::vector<Tensor> made = context.run(inputs);
   std::vector<Tensor> outputs;
-  for (size_t o = 0; o < rest.made.size(); ++o) {
-    outputs.push_back(rest.made[o] < 0 ? kept_[sample][rest.shared[o]]
-                                       : std::move(made[static_cast<size_t>(rest.made[o])]));
+  for (size_t o = 0; o < rest.made_.size(); ++o) {
+    outputs.push_back(rest.made_[o] < 0 ? kept_[sample][rest.shared_[o]]
+                                        : std::move(made[static_cast<size_t>(rest.made_[o])]));
   }
   return outputs;
 }
@@ -216,7 +216,7 @@ SampleOutputs ResumedRuns::run(const Rest& rest, size_t count) const {
   side_by_side(count, stage_.threads, [&](size_t i) {
     check_stop(stage_.monitor);
     std::unique_lock lock(mutex);
-    if (idle.empty()) idle.push_back(Inside::context(rest.model, {}, store_));
+    if (idle.empty()) idle.push_back(Inside::context(rest.model_, {}, store_));
     Context context = std::move(idle.back());
     idle.pop_back();
     lock.unlock();

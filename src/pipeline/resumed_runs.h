@@ -30,10 +30,10 @@ class ResumedRuns {
   // A variant without what it has in common with the base.
   class Rest {
     friend class ResumedRuns;
-    std::shared_ptr<Model> model;
-    std::vector<size_t> inputs;   // among the base's values
-    std::vector<ptrdiff_t> made;  // of each output: among the model's, or -1: the base's value
-    std::vector<size_t> shared;   // where it is the base's
+    std::shared_ptr<Model> model_;
+    std::vector<size_t> inputs_;   // among the base's values
+    std::vector<ptrdiff_t> made_;  // of each output: among the model's, or -1: the base's value
+    std::vector<size_t> shared_;   // where it is the base's
   };
   // Values of the same name are the same where the nodes that make them are; the variant has the base's outputs.
   Rest rest_of(const Graph& variant) const;

@@ -10,7 +10,7 @@
 namespace octet::test {
 
 struct CubinFacts {
-  s64 registers = 0;  // of a thread
+  s64 registers = 0;     // of a thread
   s64 shared_bytes = 0;  // of a block, those that a launch adds apart
   s64 instructions = 0;
   s64 spills = 0;          // loads and stores of local memory

@@ -245,9 +245,8 @@ void TrialRuns::verify(SearchTrial& trial) {
 }
 
 void TrialRuns::weigh(SearchTrial& trial) {
-  const f64 bytes = recalled({SearchStep::Kind::bytes, trial}, name_of(trial) + " bytes", [&] {
-    return static_cast<f64>(engine_of(trial).to_bytes().size());
-  });
+  const f64 bytes = recalled({SearchStep::Kind::bytes, trial}, name_of(trial) + " bytes",
+                             [&] { return static_cast<f64>(engine_of(trial).to_bytes().size()); });
   trial.bytes = std::isnan(bytes) ? 0 : static_cast<s64>(bytes);
 }
 
