@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -93,7 +94,9 @@ TEST(ForkedChild, HasNoDescriptorOfOthers) {
 TEST(ForkedChild, WhatItStartsEndsWithIt) {
   const Shared grandchild;
   const auto body = [&] {
-    if (fork() != 0) {
+    const pid_t between = fork();
+    if (between != 0) {
+      waitpid(between, nullptr, 0);  // else it may be left behind as well
       while (*grandchild == 0) usleep(1000);
       return;
     }
