@@ -32,7 +32,7 @@ PRECISIONS = {"int8": ["--int8"], "int8_f16": ["--int8", "--fp16"], "f16": ["--f
 def run(command, **variables):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, env={**os.environ, **variables})
     if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
     return done.stdout
 
 
@@ -93,10 +93,16 @@ def main():
     with tempfile.TemporaryDirectory(prefix="octet-chips-") as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         engines = pathlib.Path(folder)
         build_engines(args.models, engines)
-        for chip, kernels in zip(chips, workers.map(lambda chip: compile_for(chip, engines), chips), strict=True):
-            found[chip] = summary(kernels)
-            print(f"{chip}: {json.dumps(found[chip])}", flush=True)
+        running, failed = {chip: workers.submit(compile_for, chip, engines) for chip in chips}, []
+        for chip, kernels in running.items():
+            try:
+                found[chip] = summary(kernels.result())
+                print(f"{chip}: {json.dumps(found[chip])}", flush=True)
+            except RuntimeError as error:
+                failed.append(chip)
+                print(f"{chip}: {error}", flush=True)
     args.output.write_text(json.dumps(found, indent=2) + "\n")
+    return f"failed: {', '.join(failed)}" if failed else 0
 
 
 if __name__ == "__main__":

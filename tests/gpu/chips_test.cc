@@ -21,7 +21,7 @@ namespace {
 
 std::vector<std::filesystem::path> engines() {
   const char* folder = std::getenv("OCTET_TEST_ENGINES");
-  if (folder == nullptr) return {};
+  if (folder == nullptr || *folder == '\0') return {};
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".octet") found.push_back(entry.path());
