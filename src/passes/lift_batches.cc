@@ -105,8 +105,8 @@ class BatchLifter : GraphPass {
     return made;
   }
 
-  ValueId insert(Node made, TensorType type) {
-    made.outputs = {graph_.add_value(made.name, std::move(type))};
+  ValueId insert(Node made, const TensorType& type) {
+    made.outputs = {graph_.add_value(made.name, type)};
     const ValueId id = made.outputs[0];
     edit_.insert_before(at_, std::move(made));
     return id;

@@ -202,8 +202,8 @@ std::vector<Tensor> ResumedRuns::run_one(const Rest& rest, Context& context, siz
   std::vector<Tensor> made = context.run(inputs);
   std::vector<Tensor> outputs;
   for (size_t o = 0; o < rest.made_.size(); ++o) {
-    outputs.push_back(rest.made_[o] < 0 ? kept_[sample][rest.shared_[o]]
-                                        : std::move(made[static_cast<size_t>(rest.made_[o])]));
+    const ptrdiff_t at = rest.made_[o];
+    outputs.push_back(at < 0 ? kept_[sample][rest.shared_[o]] : made[static_cast<size_t>(at)]);
   }
   return outputs;
 }

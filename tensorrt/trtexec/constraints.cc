@@ -44,10 +44,11 @@ void add_entry(const std::string& entry, bool output, std::vector<PrecisionConst
     return;
   }
   // The last of one name counts.
+  const PrecisionConstraint own{name, *type, output};
   std::erase_if(list, [&](const PrecisionConstraint& other) {
-    return other.pattern == name && other.output == output;
+    return other.pattern == own.pattern && other.output == own.output;
   });
-  list.push_back({name, *type, output});
+  list.push_back(own);
 }
 
 std::vector<PrecisionConstraint> constraints_of(const Options& options) {

@@ -139,8 +139,9 @@ std::vector<Prior> priors_of(const DetectorForm& form, s64 width, s64 height) {
     const s64 stride = form.strides[level];
     const s64 rows = (height + stride - 1) / stride, columns = (width + stride - 1) / stride;
     for (s64 cell = 0; cell < rows * columns; ++cell) {
-      add_priors(form, level, static_cast<f64>(cell % columns) + form.offset,
-                 static_cast<f64>(cell / columns) + form.offset, priors);
+      const s64 row = cell / columns, column = cell % columns;
+      add_priors(form, level, static_cast<f64>(column) + form.offset,
+                 static_cast<f64>(row) + form.offset, priors);
     }
   }
   return priors;
