@@ -139,6 +139,17 @@ def need(*modules):
     return found[0] if len(found) == 1 else found
 
 
+def onnxruntime_session(model, optimized=False):
+    """ONNX Runtime on the CPU; not `optimized`, without its own rewrites: the model as written. `model`: a path, or bytes."""
+    runtime = need("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    if not optimized:
+        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    return runtime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
+
+
 def main(whole=False):
     """`whole`: a case that was skipped makes the suite skipped, as of a proof, which has not held then."""
     result = unittest.main(exit=False, verbosity=2).result

@@ -5,7 +5,7 @@ import pathlib
 import unittest
 
 import harness
-from harness import DIGITS, need, octet, scratch
+from harness import DIGITS, need, octet, onnxruntime_session, scratch
 
 MODEL = DIGITS / "digits.onnx"
 
@@ -16,13 +16,11 @@ def extract(*flags, code=0, model=MODEL, name="part"):
 
 class Extracted(unittest.TestCase):
     def setUp(self):
-        self.numpy, self.onnx, self.ort = need("numpy"), need("onnx"), need("onnxruntime")
+        self.numpy, self.onnx = need("numpy"), need("onnx")
 
     def run_model(self, path, feeds, outputs=None):
         """Without rewrites of the graph, which differ where a part ends."""
-        options = self.ort.SessionOptions()
-        options.graph_optimization_level = self.ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        return self.ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(outputs, feeds)
+        return onnxruntime_session(path).run(outputs, feeds)
 
     def middle(self, after):
         """The tensor that a node of that kind gives, and every tensor of the model."""

@@ -8,18 +8,9 @@ import subprocess
 import unittest
 
 import harness
-from harness import BUILD, need, octet, scratch
+from harness import BUILD, need, octet, onnxruntime_session, scratch
 
 PROGRAM = pathlib.Path(__file__).with_name("lightly_train_program.py")
-
-
-def session(model, optimized=True):
-    ort = need("onnxruntime")
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def feeds_of(onnxruntime):
@@ -54,7 +45,7 @@ class LightlyTrain(unittest.TestCase):
     def results(self, name):
         """Octet's of the engine; ONNX Runtime's of the exported model, with its optimizations and without."""
         model = scratch() / f"{name}.onnx"
-        plain, fast = session(model, optimized=False), session(model)
+        plain, fast = onnxruntime_session(model), onnxruntime_session(model, optimized=True)
         feeds, names = feeds_of(plain), [info.name for info in plain.get_outputs()]
         np.savez(scratch() / "in.npz", **feeds)
         octet("run", scratch() / f"{name}.engine", scratch() / "in.npz", "-o", scratch() / "out.npz", "--quiet")

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import BUILD, ROOT, command, need, octet, scratch, shared_model
+from harness import BUILD, ROOT, command, need, octet, onnxruntime_session, scratch, shared_model
 
 SOURCES = ("NvOnnxParser", "ModelImporter", "ModelRefitter", "onnxOpImporters", "ImporterContext", "importerUtils", "ShapedWeights", "ShapeTensor", "LoopHelpers",
            "RNNHelpers", "OnnxAttrs", "onnxErrorRecorder", "ConditionalHelpers", "bfloat16", "onnxOpCheckers", "onnxProtoUtils", "weightUtils", "WeightsContext",
@@ -56,7 +56,7 @@ class OnnxTensorRT(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         places()
-        cls.np, cls.runtime = need("numpy"), need("onnxruntime")
+        cls.np = need("numpy")
         cls.program = compiled()
 
     def parse(self, model, plan):
@@ -64,10 +64,7 @@ class OnnxTensorRT(unittest.TestCase):
 
     def expected(self, model):
         """Inputs, and ONNX Runtime's outputs without its own rewriting."""
-        options = self.runtime.SessionOptions()
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 3
-        session = self.runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime_session(model)
         chance, feeds = self.np.random.default_rng(1), {}
         for one in session.get_inputs():
             sizes = [size if isinstance(size, int) else 2 if i == 0 else 128 for i, size in enumerate(one.shape)]

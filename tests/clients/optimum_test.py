@@ -9,19 +9,10 @@ import subprocess
 import unittest
 
 import harness
-from harness import need, octet, scratch
+from harness import need, octet, onnxruntime_session, scratch
 
 PROGRAM = pathlib.Path(__file__).with_name("optimum_program.py")
 SIZES = ((1, 16), (3, 32), (2, 77))
-
-
-def session(model, optimized=False):
-    ort = need("onnxruntime")
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def sentences(chance, rows, length):
@@ -60,11 +51,11 @@ class Optimum(unittest.TestCase):
     def holds(self, name, feeds_of_all):
         """One engine for all sizes: what it loses of FP32 is what ONNX Runtime loses."""
         engine, float_engine = scratch() / f"{name}.octet", scratch() / f"{name}-float.octet"
-        own, fast = session(self.model(name)), session(self.model(name), optimized=True)
+        own, fast = onnxruntime_session(self.model(name)), onnxruntime_session(self.model(name), optimized=True)
         network = name.partition("-")[0]
         octet("build", self.model(name), "-o", engine, "--quiet")
         octet("build", self.model(network), "-o", float_engine, "--quiet")
-        real = session(self.model(network))
+        real = onnxruntime_session(self.model(network))
         for feeds in feeds_of_all:
             got, want, truth = self.ran(engine, feeds), own.run(None, feeds)[0], real.run(None, feeds)[0]
             codes, floats = loss(got, want), loss(self.ran(float_engine, feeds), truth)

@@ -5,8 +5,7 @@ a sequence to the next. Against ONNX Runtime."""
 import unittest
 
 import harness
-from harness import need, octet, scratch
-from models import session_of
+from harness import need, octet, onnxruntime_session, scratch
 from nodes import Small, expected
 
 # What codes of 8 bits may cost these models, whose FP32 outputs are the truth. One rounding of a full-scale signal is 50 dB.
@@ -207,7 +206,7 @@ class States(WithModels):
 
     def truth(self, path, folder):
         """ONNX Runtime's answers, its states carried by hand."""
-        session = session_of(path)
+        session = onnxruntime_session(path)
         answers = []
         for file in sorted(folder.glob("*.npz")):
             arrays = self.numpy.load(file)

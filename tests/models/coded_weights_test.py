@@ -6,8 +6,8 @@ import functools
 import unittest
 
 import harness
-from harness import need, octet, scratch
-from models import MODELS, prepared_images, session_of
+from harness import need, octet, onnxruntime_session, scratch
+from models import MODELS, prepared_images
 
 IMAGES = 8
 REAL = 1e-5  # of logits below 10: sums of reals in another order
@@ -154,7 +154,7 @@ def logits_of(engine, one_by_one=False):
 
 def runtime_logits(path):
     """One image at a time, as dynamic ranges are those of what is given together."""
-    numpy, session = need("numpy"), session_of(path)
+    numpy, session = need("numpy"), onnxruntime_session(path)
     name = session.get_inputs()[0].name
     return numpy.concatenate([session.run(None, {name: part})[0] for part in numpy.split(images(), IMAGES)])
 

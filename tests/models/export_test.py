@@ -7,8 +7,8 @@ import itertools
 import unittest
 
 import harness
-from harness import need, octet, scratch
-from models import MODELS, prepared_images, session_of
+from harness import need, octet, onnxruntime_session, scratch
+from models import MODELS, prepared_images
 
 CIFAR = ("cifar10_resnet20", "cifar10_silunet", "cifar10_vit")
 NAMES = (*CIFAR, "mobilenet_v2_imagenet", "yolox_nano", "retinaface_mobilenet025")
@@ -99,7 +99,7 @@ class Taken:
         outputs = [output.name for output in graph.output]
         path = scratch() / "cut.onnx"
         self.onnx.save(self.model, path)
-        got = dict(zip(outputs, session_of(path).run(None, feeds)))
+        got = dict(zip(outputs, onnxruntime_session(path).run(None, feeds)))
         return mine, got, known, inner
 
     def inner_of(self, known):
@@ -155,7 +155,7 @@ class Labels(unittest.TestCase):
         numpy = need("numpy")
         images = list(prepared_images(MODELS[name], 1000))
         path, _ = exported(name)
-        session = session_of(path)
+        session = onnxruntime_session(path)
         key, output = session.get_inputs()[0].name, session.get_outputs()[0].name
         mine = values_of(engine_of(name), {key: numpy.concatenate(images)})[output]
 
@@ -182,7 +182,7 @@ class Labels(unittest.TestCase):
         before, after = scratch() / "before.onnx", scratch() / "after.onnx"
         graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
         onnx.save(model, before)
-        session = session_of(before)
+        session = onnxruntime_session(before)
         codes = [session.run([name], {key: batch})[0] for batch in batches]
         random, most = numpy.random.default_rng(1), numpy.iinfo(codes[0].dtype).max
         for rows in (batch.reshape(len(batch), -1) for batch in codes):
@@ -194,7 +194,7 @@ class Labels(unittest.TestCase):
         for node in graph.node:
             node.input[:] = ["flipped" if value == name else value for value in node.input]
         onnx.save(model, after)
-        session = session_of(after)
+        session = onnxruntime_session(after)
         return numpy.concatenate([session.run([output], {key: batch, "flipped": flipped})[0].argmax(1) for batch, flipped in zip(batches, codes)])
 
 
@@ -205,7 +205,7 @@ class Again(unittest.TestCase):
         path, _ = exported(name)
         again = scratch() / f"{name}.again.octet"
         octet("build", path, "--int8", "-o", again, "--quiet")
-        feeds = {session_of(path).get_inputs()[0].name: image}
+        feeds = {onnxruntime_session(path).get_inputs()[0].name: image}
         first, second = values_of(engine_of(name), feeds, "--layers"), values_of(again, feeds, "--layers")
         self.assertEqual(set(first), set(second))
         for key, value in first.items():
@@ -222,7 +222,7 @@ def codes_in_runtime(path, image):
     names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
     model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names)
     onnx.save(model, scratch() / "codes.onnx")
-    return dict(zip(names, session_of(scratch() / "codes.onnx").run(names, {model.graph.input[0].name: image})))
+    return dict(zip(names, onnxruntime_session(scratch() / "codes.onnx").run(names, {model.graph.input[0].name: image})))
 
 
 class OpenVino(unittest.TestCase):
@@ -233,7 +233,7 @@ class OpenVino(unittest.TestCase):
         self.check_codes(name, path)
         core = openvino.Core()
         compiled = core.compile_model(core.read_model(str(path)), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        key = session_of(path).get_inputs()[0].name
+        key = onnxruntime_session(path).get_inputs()[0].name
         agree = 0
         for image in prepared_images(MODELS[name], 5):
             mine = values_of(engine_of(name), {key: image})
@@ -274,7 +274,7 @@ class TensorRt(unittest.TestCase):
         blocking = [note for pair in octet("check", path, "--json").json["qdq"]["pairs"] for note in pair["notes"]
                     if note["runtime"] == "tensorrt" and note["blocks"]]
         self.assertEqual(blocking, [])
-        session_of(path)
+        onnxruntime_session(path)
         self.assertGreater(report["weights"], 0)
 
 

@@ -4,8 +4,8 @@
 import unittest
 
 import harness
-from harness import DIGITS, need, octet, scratch, shared_model
-from models import MODELS, prepared_images, session_of
+from harness import DIGITS, need, octet, onnxruntime_session, scratch, shared_model
+from models import MODELS, prepared_images
 
 # onnx.backend.test: rtol 1e-3, atol 1e-7. Sums in another order move elements near zero by more than that; so an element may
 # also be as far away as ONNX Runtime is from itself, its own rewrites on against off, on these images.
@@ -33,7 +33,7 @@ def run(engine, session, feeds):
 class Float(unittest.TestCase):
     def check(self, name, path, all_feeds):
         numpy = need("numpy")
-        session = session_of(path)
+        session = onnxruntime_session(path)
         engine = scratch() / f"{name}_fp32.octet"
         octet("build", path, "-o", engine, "--quiet")
         runs = []
@@ -49,7 +49,7 @@ class Float(unittest.TestCase):
                 numpy.testing.assert_allclose(found, value, rtol=RTOL, atol=max(ATOL, far), err_msg=name)
 
     def check_images(self, name, path, images):
-        entry = session_of(path).get_inputs()[0]
+        entry = onnxruntime_session(path).get_inputs()[0]
         half = entry.type == "tensor(float16)"
         self.check(name, path, [{entry.name: image.astype("float16") if half else image} for image in images])
 
@@ -82,7 +82,7 @@ class Float(unittest.TestCase):
         """Rounding to codes makes a last-bit difference a whole code, and fifty layers make it a few: in ONNX Runtime's own rewrites too."""
         numpy, onnx = need("numpy", "onnx")
         path = shared_model("mobilenet_v2_imagenet_qdq")
-        session = session_of(path)
+        session = onnxruntime_session(path)
         model = onnx.load(str(path))
         last = [node for node in model.graph.node if node.op_type == "DequantizeLinear"][-1]
         constants = {tensor.name: tensor for tensor in model.graph.initializer}
@@ -102,7 +102,7 @@ class Float(unittest.TestCase):
         numpy, onnx = need("numpy", "onnx")
         reference = need("onnx.reference")
         path = MODELS[name].path
-        session = session_of(path)
+        session = onnxruntime_session(path)
         engine = scratch() / f"{name}_fp32.octet"
         octet("build", path, "-o", engine, "--quiet", "--force")
         model = onnx.load(str(path))

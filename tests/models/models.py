@@ -87,12 +87,3 @@ def prepared_images(model, count):
             array = (array - numpy.float32(mean)) / numpy.float32(std)
         array = array.reshape(*array.shape[:2], -1)
         yield numpy.ascontiguousarray(array.transpose(2, 0, 1)[None])
-
-
-def session_of(model_path):
-    """ONNX Runtime without its own rewrites: the model as written."""
-    runtime = need("onnxruntime")
-    options = runtime.SessionOptions()
-    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    return runtime.InferenceSession(str(model_path), options, providers=["CPUExecutionProvider"])

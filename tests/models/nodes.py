@@ -3,8 +3,7 @@
 
 import itertools
 
-from harness import need, octet, scratch
-from models import session_of
+from harness import need, octet, onnxruntime_session, scratch
 
 _count = itertools.count()
 
@@ -49,7 +48,7 @@ class Small:
 
 
 def expected(path, feeds):
-    session = session_of(path)
+    session = onnxruntime_session(path)
     return {info.name: value for info, value in zip(session.get_outputs(), session.run(None, feeds))}
 
 

@@ -4,8 +4,8 @@
 import unittest
 
 import harness
-from harness import need, octet, scratch, shared_model
-from models import MODELS, prepared_images, session_of
+from harness import need, octet, onnxruntime_session, scratch, shared_model
+from models import MODELS, prepared_images
 from nodes import Small, expected, got
 
 
@@ -25,7 +25,7 @@ class Explicit(unittest.TestCase):
     def test_one_scale_for_each_channel_of_an_activation(self):
         numpy = need("numpy")
         engine, _ = build("polygraphy_qdq_conv")
-        session = session_of(shared_model("polygraphy_qdq_conv"))
+        session = onnxruntime_session(shared_model("polygraphy_qdq_conv"))
         source, target = scratch() / "none.npz", scratch() / "conv.npz"
         numpy.savez(source, unused=numpy.zeros(1, numpy.float32))  # the model has no input
         octet("run", engine, source, "-o", target)
@@ -42,7 +42,7 @@ class Explicit(unittest.TestCase):
     def test_mobilenet_answers_as_onnx_runtime(self):
         numpy = need("numpy")
         engine, _ = build("mobilenet_v2_imagenet_qdq")
-        session = session_of(shared_model("mobilenet_v2_imagenet_qdq"))
+        session = onnxruntime_session(shared_model("mobilenet_v2_imagenet_qdq"))
         source, target = scratch() / "qdq_in.npz", scratch() / "qdq_out.npz"
         agree, images = 0, list(prepared_images(MODELS["mobilenet_v2_imagenet"], 20))
         for image in images:
