@@ -164,6 +164,12 @@ TEST(Network, AStepOfZeroRepeats) {
     return n.addSlice(x, Dims3{1, 0, 0}, Dims3{1, 2, 3}, Dims3{1, 0, 1})->getOutput(0);
   });
   EXPECT_EQ(y, (Values{3, 4, 5, 3, 4, 5}));
+  const Values outside = layer_result({3}, {1, 2, 3}, [](INetworkDefinition& n, ITensor& x) {
+    auto* slice = n.addSlice(x, dims_of({-1}), dims_of({2}), dims_of({0}));
+    slice->setMode(SampleMode::kFILL);
+    return slice->getOutput(0);
+  });
+  EXPECT_EQ(outside, (Values{0, 0}));
 }
 
 // Start, size and step as onnx-tensorrt gives them: tensors, made by whatever layer.
