@@ -196,8 +196,10 @@ const SampleOutputs& TrialRuns::truth_of(SearchHalf& half) {
 
 const Engine& TrialRuns::engine_of(const SearchTrial& trial) {
   std::string name = name_of(trial);
-  if (!built_ || built_->name != name)
-    built_ = Built{std::move(name), build(source_, trial, options_.plan)};
+  if (!built_ || built_->name != name) {
+    built_.reset();  // two of them are too much for some machines
+    built_.emplace(Built{std::move(name), build(source_, trial, options_.plan)});
+  }
   return built_->engine;
 }
 
