@@ -135,9 +135,19 @@ class Translator {
   std::vector<Layout> layouts_;
 };
 
+// Plans store reals in 16 bits where all kernels of a value can; as a layer alone, that is another layer or none.
+bool stores_halves(const Graph& graph) {
+  const Node& node = graph.nodes[0];
+  const auto is_half = [&](ValueId id) {
+    if (id == kNoValue) return false;
+    const Dtype dtype = graph.value(id).type.dtype;
+    return dtype == Dtype::f16 || dtype == Dtype::bf16;
+  };
+  return std::ranges::any_of(node.inputs, is_half) || std::ranges::any_of(node.outputs, is_half);
+}
+
 // The types are those that the operator gives for its inputs.
 void check_types(const Graph& graph) {
-  if (graph.nodes.size() != 1) fail(Error::Code::invalid_argument, "it is not one layer");
   const Node& node = graph.nodes[0];
   std::vector<TensorType> types;
   std::vector<const Tensor*> values;
@@ -186,7 +196,16 @@ LayerText parse_layer(std::string_view signature) try {
     return tensor;
   };
   LayerText layer{parse_graph(text, find_op, weights), translator.take_layouts()};
-  check_types(layer.graph);
+  if (layer.graph.nodes.size() != 1) fail(Error::Code::invalid_argument, "it is not one layer");
+  try {
+    check_types(layer.graph);
+  } catch (const Error& error) {
+    if (!stores_halves(layer.graph)) throw;
+    fail(Error::Code::invalid_argument,
+         "{}, as its network's plan stores values in 16 bits; alone it cannot be run so, and is "
+         "measured with its whole network",
+         error.message());
+  }
   return layer;
 } catch (const Error& error) {
   fail(

@@ -131,6 +131,19 @@ TEST(LayerText, SaysWhatIsWrong) {
   }
 }
 
+TEST(LayerText, SaysThatAPlanStoresHalves) {
+  for (const char* text : {"RoundTo{to=\"bf16\"}(f32[4]) -> bf16[4]",
+                           "Conv(bf16[1,1,2,2] nhwc, f32[1,1,1,1] const) -> bf16[1,1,2,2]"}) {
+    try {
+      parse_layer(text);
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Error::Code::invalid_argument);
+      EXPECT_THAT(error.message(), HasSubstr("plan stores values in 16 bits"));
+    }
+  }
+}
+
 // Any cut of a signature is read or refused.
 TEST(LayerText, SurvivesEveryCut) {
   const std::string whole =
