@@ -2,6 +2,7 @@
 // Unique(x) {axis?, sorted=1}: the different elements of the flattened tensor, or slices along an axis; and of each its
 // first index, the place of every element among them, and how often each occurs. NaN is larger than any number.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -43,7 +44,8 @@ template <class T>
 int compare(T a, T b) {
   const Wide<T> x = static_cast<Wide<T>>(a), y = static_cast<Wide<T>>(b);
   if constexpr (kIsReal<T>) {
-    if (x != x || y != y) return static_cast<int>(x != x) - static_cast<int>(y != y);
+    if (std::isnan(x) || std::isnan(y))
+      return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
   }
   return static_cast<int>(y < x) - static_cast<int>(x < y);
 }
