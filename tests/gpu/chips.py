@@ -63,7 +63,7 @@ def build_engines(models, folder):
 def compile_for(chip, engines):
     """What the code of one chip says of itself."""
     facts = engines / f"{chip}.facts"
-    common = {"OCTET_TEST_COMPILE": "1", "OCTET_KERNEL_CACHE": "off", "OCTET_TEST_CASES": "2", "OCTET_CUDA_DRIVER": str(BUILD / "tests/gpu/emulator/libcuda_emulated.so"),
+    common = {"OCTET_TEST_COMPILE": "1", "OCTET_KERNEL_CACHE": "off", "OCTET_TEST_CASES": "10", "OCTET_CUDA_DRIVER": str(BUILD / "tests/gpu/emulator/libcuda_emulated.so"),
               "OCTET_EMULATED_CAPABILITY": CHIPS[chip], "OCTET_TEST_ENGINES": str(engines), "OCTET_TEST_CHIP": chip, "OCTET_TEST_FACTS": str(facts)}
     run([BUILD / "tests/gpu/gpu_tests", "--gtest_filter=GpuChips.*"], **common)
     run([BUILD / "tests/gpu/gpu_tests"], **{**common, "OCTET_TEST_ENGINES": "", "OCTET_TEST_FACTS": ""})
