@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // STFT(signal[B, L, 1 or 2], frame step, window?, frame length?) {onesided}: the transforms of frames that begin a step apart,
-// each multiplied by the window.
+// each multiplied by the window. Exporters leave the last axis of real signals out, and ONNX Runtime takes them so.
 #include <optional>
 #include <vector>
 
@@ -36,11 +36,14 @@ s64 single(const std::vector<s64>& values, std::string_view what) {
 // `window` < 0: there is none.
 Frames frames_of(const Node& node, const Shape& signal, const std::vector<s64>& step,
                  const std::vector<s64>& length, s64 window) {
-  if (signal.rank() != 3 || signal[2] < 1 || signal[2] > 2)
-    fail(kInvalid, "the signal is {}, expected [batch, length, 1 or 2]", to_string(signal));
+  const bool plain = signal.rank() == 2;
+  if (!plain && (signal.rank() != 3 || signal[2] < 1 || signal[2] > 2)) {
+    fail(kInvalid, "the signal is {}, expected [batch, length] or [batch, length, 1 or 2]",
+         to_string(signal));
+  }
   Frames f;
   f.step = single(step, "frame_step");
-  f.parts = signal[2];
+  f.parts = plain ? 1 : signal[2];
   if (length.empty() && window < 0) fail(kInvalid, "neither a window nor frame_length is given");
   f.length = length.empty() ? window : single(length, "frame_length");
   if (f.length < 1 || f.length > signal[1] || (window >= 0 && window != f.length))
