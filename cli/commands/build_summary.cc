@@ -14,6 +14,7 @@
 #include "cli/samples/data_checks.h"
 #include "cli/samples/engine_source.h"
 #include "cli/samples/input_summaries.h"
+#include "cli/samples/output_errors.h"
 #include "octet/json.h"
 #include "octet/provenance.h"
 
@@ -59,10 +60,21 @@ void print_data(const Built& built) {
                    : "",
                methods_of(report));
   }
+  for (const OutputLoss& loss : report.output_losses) {
+    fmt::print("  output       {}: SQNR {} against f32, on calibration samples\n",
+               sanitize(loss.output), decibels(loss.sqnr_db));
+  }
   for (const InputSummary& input : report.inputs)
     fmt::print("  input        {}: {}\n", sanitize(input.input), summary_text(input));
   if (const auto preprocess = built.engine.preprocess())
     fmt::print("  images       {}\n", sanitize(to_json(*preprocess)));
+}
+
+nlohmann::ordered_json output_losses_json(const CompileReport& report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const OutputLoss& loss : report.output_losses)
+    list.push_back({{"name", loss.output}, {"sqnr_db", sqnr_json(loss.sqnr_db)}});
+  return list;
 }
 
 // That its types were chosen for; empty: they were named.
@@ -128,7 +140,8 @@ void print_summary_json(const BuildOptions& options, const Built& built) {
         {"skipped", report.calibration_skipped},
         {"prepared", report.handling ? handling_json(*report.handling) : nullptr},
         {"skipped_files", report.skipped_files},
-        {"inputs", std::move(seen)}}},
+        {"inputs", std::move(seen)},
+        {"outputs", output_losses_json(report)}}},
       {"target", target_of(built.engine)},
       {"inputs", inputs_json(built.engine)},
       {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},

@@ -68,6 +68,13 @@ struct CompileOptions {
   std::filesystem::path weights_root = {};
 };
 
+// What INT8 did to an output, against the model in f32, on a few of the calibration samples.
+struct OutputLoss {
+  std::string output;
+  double sqnr_db =
+      0;  // 10 log10(squares of the model's values / squares of the differences); infinite: equal, or nothing left
+};
+
 struct CompileReport {
   std::vector<PassTrace> passes;
   std::vector<Range> ranges;  // of the tensors that codes may need, in the order of the graph
@@ -81,6 +88,8 @@ struct CompileReport {
   std::vector<std::string> skipped_files;  // "name: reason"
   std::vector<InputSummary> inputs;        // what calibration saw
   std::optional<DataHandling> handling;    // what was done to its data; nothing where it read none
+  // Of f32 outputs, where INT8 was calibrated on samples that this build saw.
+  std::vector<OutputLoss> output_losses;
 };
 
 // What PrecisionPlan::target may name.

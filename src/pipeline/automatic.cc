@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <unordered_map>
 
 #include "calibrate/range.h"
 #include "core/check.h"
-#include "core/memory.h"
 #include "core/monitor.h"
 #include "core/side_by_side.h"
 #include "graph/op_traits.h"
 #include "octet/engine.h"
-#include "pipeline/sample_run.h"
-#include "plan/prepared_store.h"
+#include "pipeline/run_each.h"
 #include "precision/roles.h"
 #include "runtime/inside.h"
 
@@ -253,32 +250,9 @@ class WholeModel {
   }
 
  private:
-  // Side by side, each on one thread, as far as memory has room for them.
   std::vector<std::vector<Tensor>> run(Model variant) const {
-    const auto model = std::make_shared<const Model>(std::move(variant));
-    const auto store = std::make_shared<PreparedStore>();
-    const std::vector<std::vector<Tensor>>& samples = model_.calibration->tried_samples;
-    std::vector<std::vector<Tensor>> results(samples.size());
-    std::vector<Context> idle;
-    const s64 before = counted_bytes();
-    idle.push_back(Inside::context(model, {}, store));
-    results[0] = idle[0].run(samples[0]);
-    const s64 more = more_that_fit(counted_bytes() - before);
-    std::mutex mutex;
-    const auto work = [&](size_t i) {
-      check_stop(stage_.monitor);
-      std::unique_lock lock(mutex);
-      if (idle.empty()) idle.push_back(Inside::context(model, {}, store));
-      Context context = std::move(idle.back());
-      idle.pop_back();
-      lock.unlock();
-      results[i + 1] = context.run(samples[i + 1]);
-      lock.lock();
-      idle.push_back(std::move(context));
-    };
-    side_by_side(samples.size() - 1, static_cast<int>(std::min<s64>(stage_.threads, 1 + more)),
-                 work);
-    return results;
+    return run_each(std::make_shared<const Model>(std::move(variant)),
+                    model_.calibration->tried_samples, stage_);
   }
 
   const FloatModel& model_;

@@ -71,9 +71,9 @@ std::string few_at_once(int samples, int threads) {
 }
 
 void observe_samples(const Calibrating& work, SampleFeed& feed) {
-  SampleChoice choice;
-  const ObserveOptions options{work.stage.threads, work.stage.monitor,
-                               tries_samples(work.options) ? &choice : nullptr};
+  const bool tries = tries_samples(work.options);
+  SampleChoice choice(tries ? kTriedSamples : kComparedSamples);
+  const ObserveOptions options{work.stage.threads, work.stage.monitor, &choice};
   const std::vector<ValueId> channels = work.options.equalize
                                             ? values_to_equalize(work.graph(), work.into.values)
                                             : std::vector<ValueId>();
@@ -84,7 +84,10 @@ void observe_samples(const Calibrating& work, SampleFeed& feed) {
   work.into.samples = seen.samples;
   work.into.data_hash = seen.data_hash.hex();
   work.into.observations = std::move(seen.values);
-  work.into.tried_samples = choice.runs();
+  std::vector<std::vector<Tensor>> chosen = choice.runs();
+  const size_t compared = std::min(chosen.size(), kComparedSamples.most);
+  work.into.compared_samples.assign(chosen.begin(), chosen.begin() + static_cast<s64>(compared));
+  if (tries) work.into.tried_samples = std::move(chosen);
   work.bodies.seen = std::move(seen.bodies);
 }
 

@@ -41,7 +41,8 @@ struct Calibration {
   std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need
   std::vector<TensorObservation> observations;                      // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
-  std::vector<std::vector<Tensor>> tried_samples;  // runs of some, where a method tries them
+  std::vector<std::vector<Tensor>> tried_samples;     // runs of some, where a method tries them
+  std::vector<std::vector<Tensor>> compared_samples;  // likewise, for the outputs of an engine
   std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's
 };
 

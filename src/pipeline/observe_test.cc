@@ -217,6 +217,15 @@ TEST(SampleChoice, FewWhereTheyAreLarge) {
   EXPECT_EQ(choice.runs().size(), 16u);
 }
 
+TEST(SampleChoice, ComparesFewAndNoneThatIsHuge) {
+  const Graph graph = chain(1);
+  SampleChoice few(kComparedSamples), none(kComparedSamples);
+  observe_all(graph, samples_of_rows(std::vector<s64>(9, 1)), 1, &few);
+  EXPECT_EQ(few.runs().size(), 4u);
+  observe_all(graph, samples_of_rows({129}), 1, &none);  // 256 KiB a row
+  EXPECT_EQ(none.runs().size(), 0u);
+}
+
 // As rows of runs that take three: which ones share a run depends on the order.
 TEST(SampleChoice, CutsRunsIntoSamples) {
   std::vector<FedSample> runs;

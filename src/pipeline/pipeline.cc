@@ -22,6 +22,7 @@
 #include "pipeline/found_beside.h"
 #include "pipeline/half_overflow.h"
 #include "pipeline/half_weights.h"
+#include "pipeline/output_loss.h"
 #include "pipeline/source_inside.h"
 #include "pipeline/target.h"
 #include "precision/constraints.h"
@@ -226,6 +227,28 @@ struct SourceModel::Impl {
 
   Engine build(const PrecisionPlan& wanted, CompileReport& report,
                const RangeMethod* method = nullptr) const {
+    return Inside::engine(variant(wanted, report, method).model);
+  }
+
+  // Says, too, what INT8 did to the outputs.
+  Engine compared_build(const PrecisionPlan& wanted, CompileReport& report) const {
+    const Variant built = variant(wanted, report, nullptr);
+    if (wanted.int8) {
+      report.output_losses =
+          output_losses(built.from, built.model, {options.threads, options.monitor});
+      if (std::optional<std::string> warning = warning_of(report.output_losses))
+        report.warnings.push_back(std::move(*warning));
+    }
+    return Inside::engine(built.model);
+  }
+
+  struct Variant {
+    FloatModel from;
+    std::shared_ptr<const Model> model;
+  };
+
+  Variant variant(const PrecisionPlan& wanted, CompileReport& report,
+                  const RangeMethod* method) const {
     CompileOptions with_plan = options;
     with_plan.plan = with_target(wanted);
     const PrecisionPlan& plan = with_plan.plan;
@@ -244,8 +267,8 @@ struct SourceModel::Impl {
     instead.merge(fit_results(model, with_plan, halves, report));
     if (!instead.empty())
       model.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
-    return Inside::engine(
-        std::make_shared<const Model>(quantize(model, plan, &report, options.monitor)));
+    auto made = std::make_shared<const Model>(quantize(model, plan, &report, options.monitor));
+    return {std::move(model), std::move(made)};
   }
 };
 
@@ -276,7 +299,7 @@ SourceModel SourceModel::read(std::span<const std::byte> onnx_model,
 Engine SourceModel::build(const PrecisionPlan& plan, CompileReport* report) const {
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
-  return named(impl_->what, [&] { return impl_->build(plan, out); });
+  return named(impl_->what, [&] { return impl_->compared_build(plan, out); });
 }
 
 FloatModel SourceInside::calibrated(const SourceModel& source, const PrecisionPlan& plan,

@@ -9,14 +9,6 @@
 namespace octet {
 namespace {
 
-// Enough are 64, or 16 where they are large. Fewer would miss what is rare, and cut it off.
-constexpr size_t kFewest = 16, kMost = 64;
-constexpr size_t kLargeBytes = size_t{32} << 20;  // of all
-
-bool are_enough(size_t samples, size_t bytes) {
-  return samples >= kMost || (samples >= kFewest && bytes >= kLargeBytes);
-}
-
 size_t bytes_of(const std::vector<Tensor>& sample) {
   size_t bytes = 0;
   for (const Tensor& input : sample) bytes += input.bytes();
@@ -25,8 +17,13 @@ size_t bytes_of(const std::vector<Tensor>& sample) {
 
 }  // namespace
 
+bool SampleChoice::are_enough(size_t samples, size_t bytes) const {
+  return samples >= size_.most || (samples >= size_.fewest && bytes >= size_.large);
+}
+
 void SampleChoice::add(const FedSample& run, const std::vector<ContentDigest>& digests) {
   rows_ = run.rows;
+  if (bytes_of(run.inputs) / static_cast<size_t>(run.rows) > size_.largest) return;
   const bool full = are_enough(kept_.size(), bytes_);
   const auto wanted = [&](const ContentDigest& digest) {
     return !full || Digest(digest.high, digest.low) < kept_.rbegin()->first;

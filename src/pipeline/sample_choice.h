@@ -3,6 +3,7 @@
 // same ones, in the same order, however files are called, in whatever order samples come and whichever thread takes them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,8 +13,19 @@
 
 namespace octet {
 
+// How many are kept: `most`, or `fewest` where these have `large` bytes; none that has more than `largest`.
+struct ChoiceSize {
+  size_t fewest = 0, most = 0;
+  size_t large = 0, largest = 0;
+};
+// Fewer would miss what is rare, and cut it off.
+inline constexpr ChoiceSize kTriedSamples{16, 64, size_t{32} << 20, SIZE_MAX};
+inline constexpr ChoiceSize kComparedSamples{1, 4, size_t{32} << 20, size_t{32} << 20};
+
 class SampleChoice {
  public:
+  explicit SampleChoice(const ChoiceSize& size = kTriedSamples) : size_(size) {}
+
   // Copies what it keeps. `digests`: of each sample of the run by itself.
   void add(const FedSample& run, const std::vector<ContentDigest>& digests);
 
@@ -22,8 +34,10 @@ class SampleChoice {
 
  private:
   using Digest = std::pair<u64, u64>;
+  bool are_enough(size_t samples, size_t bytes) const;
   void keep(const Digest& digest, std::vector<Tensor> sample);
 
+  ChoiceSize size_;
   // Those with the smallest digests that are enough: which of them are, no sample that comes later can change.
   std::multimap<Digest, std::vector<Tensor>> kept_;
   size_t bytes_ = 0;

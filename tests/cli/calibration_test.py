@@ -362,6 +362,52 @@ class Caches(unittest.TestCase):
         self.assertEqual((self.folder / "told.octet").read_bytes(), (self.folder / "again.octet").read_bytes())
 
 
+class Outputs(unittest.TestCase):
+    """What a build says that INT8 did to the outputs."""
+
+    @classmethod
+    def setUpClass(cls):
+        harness.need("onnxruntime")
+        cls.folder = scratch() / "outputs"
+        cls.folder.mkdir()
+
+    def test_is_what_the_engine_gives(self):
+        numpy = harness.need("numpy")
+        one = OneConvolution(self.folder)
+        numpy.savez(one.data, x=one.samples[:4])  # as many as are compared
+        told = one.build("--calib", one.data, "--calib-cache", self.folder / "one.cache").json
+        octet("run", self.folder / "one.octet", one.data, "-o", self.folder / "one.out.npz")
+        (got,) = numpy.load(self.folder / "one.out.npz").values()
+        (want,) = harness.onnxruntime_session(one.model).run(None, {"x": one.samples[:4]})
+        sqnr = 10 * numpy.log10((want ** 2).sum() / ((got - want) ** 2).sum())
+        (said,) = told["calibration"]["outputs"]
+        self.assertEqual(said["name"], "y")
+        self.assertAlmostEqual(said["sqnr_db"], sqnr, 3)
+        self.assertFalse([line for line in told["warnings"] if "signal over noise" in line])
+        self.assertEqual(one.build("--calib-cache", self.folder / "one.cache").json["calibration"]["outputs"], [], "a cache has no samples")
+
+    def test_a_logarithm_of_small_powers_is_told(self):
+        """A spectrum of few tones: one scale for all powers leaves nothing of most, and their logarithms tell it."""
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        helper, length = onnx.helper, 64
+        time = numpy.arange(length)
+        basis = numpy.cos(numpy.pi / length * numpy.outer(time + .5, time)).astype("f")
+        nodes = [helper.make_node("MatMul", ["x", "basis"], ["spectrum"]), helper.make_node("Mul", ["spectrum", "spectrum"], ["power"]),
+                 helper.make_node("Add", ["power", "least"], ["floor"]), helper.make_node("Log", ["floor"], ["y"])]
+        infos = [[helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [1, length])] for n in "xy"]
+        weights = [onnx.numpy_helper.from_array(a, n) for a, n in ((basis, "basis"), (numpy.float32(1e-8), "least"))]
+        model = self.folder / "log.onnx"
+        graph = helper.make_graph(nodes, "log", *infos, initializer=weights)
+        model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        random = numpy.random.default_rng(3)
+        tones = basis.T[random.integers(1, length, (8, 3))] * random.random((8, 3, 1))
+        numpy.savez(self.folder / "log.npz", x=tones.sum(1).astype("f"))
+        command = ("build", model, "--int8", "-o", self.folder / "log.octet", "--calib", self.folder / "log.npz")
+        said = octet(*command).err
+        self.assertRegex(said, r"warning: INT8 leaves 1 of 1 outputs with less than 6 dB .*'y' ")
+        self.assertNotIn("signal over noise", octet(*command, "--force", "--keep-float", "MatMul").err)
+
+
 class ByHand(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
