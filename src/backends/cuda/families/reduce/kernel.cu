@@ -15,7 +15,9 @@ REDUCE_RULES(OCTET_RULE_ASSERT)
 
 constexpr s32 kThreads = threads(s), kLanes = s.lanes, kVec = s.vec, kVectors = vectors(s), kInnerBlocks = inner_blocks(s);
 constexpr s64 kRows = rows(s);
-constexpr s32 kUnroll = unroll(s);
+constexpr s32 kUnroll = 4;  // loads that a lane has under way where it waits for them
+constexpr s32 kLoads = s.loads, kTurns = turns(s);
+constexpr s32 kVectorBytes = (s32)sizeof(Element<s.element>) * kVec;
 constexpr Operation kOperation = s.operation;
 
 typedef Element<s.element> Number;
@@ -35,8 +37,9 @@ template <s32 kFrom>
 __device__ __forceinline__ void add_element_offset(s32 rest, s64& at) {
   if constexpr (kFrom < s.reduced.count) {
     constexpr ReducedAxis axis = s.reduced.at[kFrom];
-    at += (s64)(rest % axis.size) * axis.x;
-    add_element_offset<kFrom + 1>(rest / axis.size, at);
+    constexpr bool kLastAxis = kFrom + 1 == s.reduced.count;
+    at += (s64)(kLastAxis ? rest : rest % axis.size) * axis.x;
+    if constexpr (!kLastAxis) add_element_offset<kFrom + 1>(rest / axis.size, at);
   }
 }
 
@@ -127,34 +130,109 @@ __device__ __forceinline__ Out finished(T sum, const Number* row) {
   }
 }
 
+typedef Values<Sum, kVec> Sums;
+
+__device__ __forceinline__ Sums first_sums() {
+  Sums sums;
+#pragma unroll
+  for (s32 e = 0; e < kVec; ++e) sums.at[e] = first_sum<Number>();
+  return sums;
+}
+
+// Vector `from`, of which a lane's sums take element i of their rows.
+__device__ __forceinline__ void join(Sums& sums, const Number* from, s32 i) {
+  Values<Number, kVec> values;
+  load_values<kVectorBytes>(values, from);
+#pragma unroll
+  for (s32 e = 0; e < kVec; ++e) sums.at[e] = combined(sums.at[e], (Sum)term_of(values.at[e], i));
+}
+
+// Places of a block's vectors while they come. A thread reads none but its own, so it waits for nobody else.
+struct Staged {
+  typename Access<kVectorBytes>::Type at[kStages][kLoads == 0 ? 1 : kLoads][kThreads];
+
+  static __device__ __forceinline__ s32 element(s32 turn, s32 load, s32 lane) { return (turn * kLoads + load) * kLanes + lane; }
+  static __device__ __forceinline__ bool exists(s32 i) { return kTurns * kLoads * kLanes == s.count || i < s.count; }
+
+  // Along one axis the elements of a turn lie as far apart as constants say.
+  __device__ __forceinline__ void ask(const Number* row, s32 turn, s32 lane) {
+    constexpr bool kOneAxis = s.reduced.count == 1;
+    constexpr s64 kApart = kOneAxis ? s.reduced.at[0].x * kLanes : 0;
+    const Number* first = row + (kOneAxis ? element_at(element(turn, 0, lane)) : 0);
+#pragma unroll
+    for (s32 l = 0; l < kLoads; ++l) {
+      const s32 i = element(turn, l, lane);
+      const Number* from = kOneAxis ? first + l * kApart : row + element_at(i);
+      if (exists(i)) copy_async<kVectorBytes>(&at[turn % kStages][l][threadIdx.x], from);
+    }
+  }
+
+  __device__ __forceinline__ void join_all(Sums& sums, s32 turn, s32 lane) const {
+#pragma unroll
+    for (s32 l = 0; l < kLoads; ++l) {
+      const s32 i = element(turn, l, lane);
+      if (exists(i)) join(sums, (const Number*)&at[turn % kStages][l][threadIdx.x], i);
+    }
+  }
+
+  // Turns beyond the last one ask for nothing, and are waited for all the same.
+  __device__ __forceinline__ Sums sums_of(const Number* row, s32 lane) {
+    Sums sums = first_sums();
+#pragma unroll
+    for (s32 turn = 0; turn < kStages - 1; ++turn) {
+      if (turn < kTurns) ask(row, turn, lane);
+      copy_async_commit();
+    }
+#pragma unroll 1
+    for (s32 turn = 0; turn < kTurns; ++turn) {
+      if (turn + kStages - 1 < kTurns) ask(row, turn + kStages - 1, lane);
+      copy_async_commit();
+      copy_async_wait<kStages - 1>();
+      join_all(sums, turn, lane);
+    }
+    return sums;
+  }
+};
+
+// Of a row and its neighbours, the elements lane, lane + kLanes, ..., in order.
+__device__ __forceinline__ Sums sums_of_lane(const Number* row, s32 lane) {
+  Sums sums = first_sums();
+#pragma unroll kUnroll
+  for (s32 i = lane; i < s.count; i += kLanes) join(sums, row + element_at(i), i);
+  return sums;
+}
+
+// What a block has in shared memory: vectors as they come, then sums.
+union Shared {
+  Staged staged;
+  Sums sums[kLanes][s.columns];
+  __device__ Shared() {}
+};
+
 __device__ __forceinline__ void reduce_columns(const Params& p) {
-  __shared__ Values<Sum, kVec> sums[kLanes][s.columns];
+  __shared__ Shared shared;
   s64 x_at = 0, y_at = 0;
   const s32 column = threadIdx.x % s.columns, lane = threadIdx.x / s.columns;
   const s32 vector = blockIdx.x % kInnerBlocks * s.columns + column;
   add_row_offsets(blockIdx.x / kInnerBlocks, x_at, y_at);
-  const Number* x = (const Number*)p.x + x_at + (s64)vector * kVec;
-  Values<Sum, kVec> mine;
-#pragma unroll
-  for (s32 e = 0; e < kVec; ++e) mine.at[e] = first_sum<Number>();
-  if (vector < kVectors) {
-#pragma unroll kUnroll
-    for (s32 i = lane; i < s.count; i += kLanes) {
-      Values<Number, kVec> values;
-      load_values<(s32)sizeof(Number) * kVec>(values, x + element_at(i));
-#pragma unroll
-      for (s32 e = 0; e < kVec; ++e) mine.at[e] = combined(mine.at[e], (Sum)term_of(values.at[e], i));
-    }
+  // Threads beyond the last vector do as its own does, and keep nothing.
+  const Number* x = (const Number*)p.x + x_at + (s64)min(vector, kVectors - 1) * kVec;
+  Sums mine;
+  if constexpr (kLoads > 0) {
+    mine = shared.staged.sums_of(x, lane);
+    __syncthreads();
+  } else {
+    mine = sums_of_lane(x, lane);
   }
-  sums[lane][column] = mine;
+  shared.sums[lane][column] = mine;
 #pragma unroll
   for (s32 half = kLanes / 2; half > 0; half /= 2) {
     __syncthreads();
     if (lane < half) {
 #pragma unroll
       for (s32 e = 0; e < kVec; ++e) {
-        mine.at[e] = combined(mine.at[e], sums[lane + half][column].at[e]);
-        sums[lane][column].at[e] = mine.at[e];
+        mine.at[e] = combined(mine.at[e], shared.sums[lane + half][column].at[e]);
+        shared.sums[lane][column].at[e] = mine.at[e];
       }
     }
   }
@@ -167,14 +245,10 @@ __device__ __forceinline__ void reduce_rows(const Params& p) {
   s64 x_at = 0, y_at = 0;
   const s64 row = ((s64)blockIdx.x * kThreads + threadIdx.x) / kLanes;
   const s32 lane = threadIdx.x % kLanes;
-  Sum sum = first_sum<Number>();
-  const Number* x = (const Number*)p.x;
-  if (row < kRows) {
-    add_row_offsets(row, x_at, y_at);
-    x += x_at;
-#pragma unroll kUnroll
-    for (s32 i = lane; i < s.count; i += kLanes) sum = combined(sum, (Sum)term_of(x[element_at(i)], i));
-  }
+  // Threads beyond the last row do as its own do, and keep nothing.
+  add_row_offsets(row < kRows ? row : kRows - 1, x_at, y_at);
+  const Number* x = (const Number*)p.x + x_at;
+  Sum sum = sums_of_lane(x, lane).at[0];
 #pragma unroll
   for (s32 half = kLanes / 2; half > 0; half /= 2) sum = combined(sum, of_lane_beside(sum, half));
   if (row < kRows && lane == 0) ((Out*)p.y)[y_at] = finished(sum, x);

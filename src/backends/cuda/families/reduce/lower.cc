@@ -96,21 +96,38 @@ s64 widest_vector(const Axes& axes, s64 bytes, s64 offset) {
   return vector;
 }
 
-// What a block takes of the inner axis (vectors side by side), and how many threads share the elements of a row.
+// What a block takes of the inner axis (vectors side by side), how many threads share the elements of a row, and what each of them loads at once.
 struct Split {
-  s64 vector = 1, columns = 16, lanes = reduce::kLanesOfReals;
+  s64 vector = 1, columns = 16, lanes = reduce::kLanesOfReals, loads = 0;
 };
 
 s64 blocks_of(const Axes& axes, const Split& split) {
   return product_of(axes.kept) * ceil_div(axes.inner.size / split.vector, split.columns);
 }
 
-// Sums of reals have 16 lanes.
+// What a thread asks for at once, in four turns: what its row has for it, or its part of the shared memory that a block takes. None where vectors are less than words.
+s64 loads_of(const Axes& axes, const Split& split, s64 bytes) {
+  constexpr s64 kShared = 32 << 10, kWord = 4;
+  const s64 vector = split.vector * bytes;
+  if (vector < kWord) return 0;
+  const s64 each = ceil_div(product_of(axes.reduced), split.lanes);
+  const s64 most = kShared / (split.lanes * split.columns * vector);
+  return std::max<s64>(1, std::min(ceil_div(each, s64{reduce::kStages}), most / reduce::kStages));
+}
+
+// Sums of reals have 16 lanes for each output and no more. Rather more blocks than wider loads, down to a sector of memory for each.
 Split fixed_split(const Axes& axes, s64 bytes, s64 offset, s64 multiprocessors) {
+  constexpr s64 kSector = 32, kWord = 4;
   Split split{.vector = widest_vector(axes, bytes, offset)};
-  // Rather more blocks than wider loads.
-  while (split.vector > 4 / bytes && split.vector > 1 && blocks_of(axes, split) < multiprocessors)
+  while (split.vector * bytes > kWord && blocks_of(axes, split) < multiprocessors)
     split.vector /= 2;
+  split.columns =
+      std::min(split.columns,
+               static_cast<s64>(std::bit_ceil(static_cast<u64>(axes.inner.size / split.vector))));
+  while (split.columns * split.vector * bytes > kSector &&
+         blocks_of(axes, split) < 2 * multiprocessors)
+    split.columns /= 2;
+  split.loads = loads_of(axes, split, bytes);
   return split;
 }
 
@@ -127,18 +144,25 @@ Split free_split(const Axes& axes, s64 sum_bytes, s64 bytes, s64 offset, s64 mul
   const auto wanted = static_cast<s64>(
       std::bit_ceil(static_cast<u64>(split.columns * ceil_div(product_of(axes.reduced), 4))));
   split.lanes = std::clamp(wanted, kFewest, most) / split.columns;
+  split.loads = loads_of(axes, split, bytes);
   return split;
+}
+
+Split split_of(const Axes& axes, const ReduceStep& step, s64 offset, s64 multiprocessors) {
+  const ElementType element = number_type(step.x.dtype);
+  const s64 bytes = element_bytes(element);
+  if (!axes.has_inner)
+    return {.lanes = is_one_by_one(element, step.operation) ? 1 : reduce::kLanesOfReals};
+  return reduce::has_any_order(element)
+             ? free_split(axes, reduce::sum_bytes(element, step.operation), bytes, offset,
+                          multiprocessors)
+             : fixed_split(axes, bytes, offset, multiprocessors);
 }
 
 Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindArgs& bind) {
   const Axes axes = axes_of(step, bind);
   const ElementType element = number_type(step.x.dtype);
-  const s64 bytes = element_bytes(element), offset = bind.input_offset(0);
-  const s64 chip = device.chip().multiprocessors;
-  const Split split =
-      reduce::has_any_order(element) && axes.has_inner
-          ? free_split(axes, reduce::sum_bytes(element, step.operation), bytes, offset, chip)
-          : fixed_split(axes, bytes, offset, chip);
+  const Split split = split_of(axes, step, bind.input_offset(0), device.chip().multiprocessors);
   Spec spec{.operation = step.operation,
             .element = element,
             .out = number_type(step.y.dtype),
@@ -153,13 +177,15 @@ Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindA
             .y_inner = axes.inner.y,
             .vec = field_of(split.vector),
             .columns = field_of(split.columns),
-            .lanes = is_one_by_one(element, step.operation) ? 1 : field_of(split.lanes)};
+            .lanes = field_of(split.lanes),
+            .loads = field_of(split.loads)};
   for (size_t d = axes.kept.size(); d-- > 0;)
     append(spec.kept, {field_of(axes.kept[d].size), axes.kept[d].x, axes.kept[d].y});
   for (size_t d = axes.reduced.size(); d-- > 0;)
     append(spec.reduced, {field_of(axes.reduced[d].size), axes.reduced[d].x});
-  return {.source = source_of("reduce", spec),
-          .shape = {.blocks = blocks(spec), .threads = threads(spec)}};
+  return {
+      .source = source_of("reduce", spec),
+      .shape = {.blocks = blocks(spec), .threads = threads(spec), .programmatic_dependent = true}};
 }
 
 std::string read(const LowerRequest& request, const std::vector<s64>& axes, ReduceStep& step) {

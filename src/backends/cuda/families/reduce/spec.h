@@ -61,7 +61,8 @@ OCTET_SPEC(Mean, MEAN_FIELDS)
   FIELD(s64, y_inner) /* how far apart they lie in y */                                                             \
   FIELD(s32, vec)     /* of them for each thread */                                                                 \
   FIELD(s32, columns) /* threads of a block along it */                                                             \
-  FIELD(s32, lanes)   /* threads that share a row */
+  FIELD(s32, lanes)   /* threads that share a row */                                                                \
+  FIELD(s32, loads)   /* of a thread, that come together; 0: it waits for each few of them */
 OCTET_SPEC(Spec, REDUCE_FIELDS)
 
 constexpr bool is_place(Operation operation) {
@@ -87,8 +88,11 @@ constexpr s32 kLanesOfReals = 16;  // docs/numerics.md, section 7
 constexpr s32 vectors(const Spec& s) { return s.inner / s.vec; }
 // Blocks along the inner axis.
 constexpr s32 inner_blocks(const Spec& s) { return ceil_div_s32(vectors(s), s.columns); }
-// Loads that a lane has under way.
-constexpr s32 unroll(const Spec& s) { return s.has_inner && has_any_order(s.element) ? 8 : 4; }
+// Where vectors are words at least, they come through shared memory, so many turns of `loads` at once: no registers wait for them.
+constexpr s32 kStages = 4;
+constexpr s32 turns(const Spec& s) {
+  return s.loads == 0 ? 0 : ceil_div_s32(ceil_div_s32(s.count, s.lanes), s.loads);
+}
 constexpr s64 rows(const Spec& s) {
   s64 product = 1;
   for (s32 d = 0; d < s.kept.count; ++d) product *= s.kept.at[d].size;
@@ -104,6 +108,8 @@ constexpr s64 blocks(const Spec& s) {
   RULE(s.element != ElementType::f64, "reals are combined as f32")                         \
   RULE(s.inner % s.vec == 0, "a vector would reach beyond the inner axis")                 \
   RULE((s.lanes & (s.lanes - 1)) == 0, "lanes are combined pairwise")                      \
+  RULE(s.loads == 0 || (s.has_inner && s.vec * element_bytes(s.element) >= 4),             \
+       "copies behind the program's back are of words")                                    \
   RULE(s.has_inner || (s.lanes <= 32 && s.vec == 1), "lanes of a row are those of a warp") \
   RULE(has_any_order(s.element) || s.lanes == kLanesOfReals ||                             \
            (s.lanes == 1 && is_one_by_one(s.element, s.operation)),                        \
