@@ -16,7 +16,7 @@ struct Depthwise {
   bool residual = false;
   std::string activation = "";
   std::string function = "";  // of its rounded result
-  bool behind = false;        // the residual is added to the function's, rounded
+  bool behind = false;        // the residual is added to the function's, or to its result, rounded
 
   std::string shape(bool out) const {
     const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
@@ -55,8 +55,8 @@ struct Depthwise {
                           shape(true), half, function);
     }
     if (behind) {
-      text += fmt::format("%er: f32{0} = RoundTo(%e) {{to=\"{1}\"}}\n%q: f32{0} = Add(%r, %er)\n",
-                          shape(true), half);
+      text += fmt::format("%er: f32{0} = RoundTo(%{2}) {{to=\"{1}\"}}\n%q: f32{0} = Add(%r, %er)\n",
+                          shape(true), half, function.empty() ? "c" : "e");
     }
     const char* const result = behind ? "q" : function.empty() ? "c" : "e";
     if (to == "f32")

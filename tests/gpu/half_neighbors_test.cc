@@ -96,6 +96,8 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
                               {"u8", "u8", 3, 1, 4, 5, 7, false, relu6, "HardSwish"},
                               {"f16", "f16", 3, 1, 4, 5, 7, true, "", "Swish", true},
                               {"u8", "s8", 3, 2, 4, 5, 7, true, leaky, "Mish", true},
+                              {"f16", "f16", 3, 1, 4, 5, 7, true, relu6, "", true},
+                              {"bf16", "u8", 3, 1, 4, 5, 7, true, "", "", true},
                               {"f16", "f32", 7, 1, 3, 9, 8}};
   std::mt19937 random(3);
   for (const Depthwise& c : kCases) {
@@ -246,6 +248,38 @@ TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
       std::mt19937 random(3);
       const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
       expect_near(graph, inputs, half ? 200.0f : 100000.0f);
+    }
+  }
+}
+
+// So is what is added to the product's own reals once they are rounded, as in a transformer's stream, which a normalization and the next sum read.
+TEST_F(GpuHalfNeighbors, ResidualsBehindRoundedProductsAreTheirEnds) {
+  const DearChains whatever_they_cost;
+  for (const char* type : {"f16", "bf16"}) {
+    for (const char* sum : {"Add({0}, {1})", "Add({1}, {0})"}) {
+      std::string text = "graph \"g\"(%x: f32[2,1,9,16]) {\n" + weights("w", "16,32", 512) +
+                         weights("u", "32,16", 512) + weights("v", "16,16", 256);
+      const auto add = [&](const std::string& name, s64 width, const std::string& node) {
+        text += fmt::format(
+            "  %{0}: f32[2,1,9,{2}] = {1}\n  %{0}r: f32[2,1,9,{2}] = RoundTo(%{0}) {{to=\"{3}\"}}\n",
+            name, node, width, type);
+        return "%" + name + "r";
+      };
+      const std::string a = add("a", 16, "MatMul(%x, %v)");
+      const std::string b = add("b", 32, fmt::format("MatMul({}, %w)", a));
+      const std::string c = add("c", 16, fmt::format("MatMul({}, %u)", b));
+      const std::string s = add("s", 16, fmt::format(fmt::runtime(sum), a, c));
+      const std::string d = add("d", 32, fmt::format("MatMul({}, %w)", s));
+      const std::string e = add("e", 16, fmt::format("MatMul({}, %u)", d));
+      const std::string t = add("t", 16, fmt::format(fmt::runtime(sum), s, e));
+      const Graph graph = parse_graph(
+          text + fmt::format("  %y: f32[2,1,9,16] = MatMul({}, %v)\n  return %y\n}}", t), find_op);
+      const std::vector<std::string> names = kernels(graph);
+      EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
+          << type << ": " << sum;
+      std::mt19937 random(3);
+      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+      expect_near(graph, inputs, type == std::string("f16") ? 200.0f : 25.0f);
     }
   }
 }

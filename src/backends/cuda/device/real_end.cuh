@@ -87,7 +87,7 @@ struct RealEnding {
   // Reals that are stored in the type that they are rounded to are rounded as they are stored, and bounded then, two at once: rounding keeps their order, and so does a bound that is rounded.
   static constexpr Number kLastRounded = s.residual_last ? s.sum_rounded : kFunction ? s.function.rounded : s.rounded;
   static constexpr bool kStoresRounded = (s.y == Number::f16 || s.y == Number::bf16) && kLastRounded == s.y;
-  static constexpr bool kBoundsPairs = kStoresRounded && !kFunction && s.clamp && s.clamp_hi.bits != 0x80000000u;
+  static constexpr bool kBoundsPairs = kStoresRounded && !kFunction && !s.residual_last && s.clamp && s.clamp_hi.bits != 0x80000000u;
 
   // As bounded(): of what is no -0 the larger and the smaller one are an instruction each.
   static __device__ __forceinline__ f32 bounded_sum(f32 sum) {
@@ -130,7 +130,7 @@ struct RealEnding {
     if constexpr (s.leaky) sum = sum < 0.0f ? f32_mul(sum, value_of(s.alpha)) : sum;
     if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
     if constexpr (kFunction) sum = function_of(rounded_to<s.rounded>(sum));
-    if constexpr (s.residual_last) sum = f32_add(rounded_to<s.function.rounded>(sum), residual_real(residual));
+    if constexpr (s.residual_last) sum = f32_add(rounded_to<kFunction ? s.function.rounded : s.rounded>(sum), residual_real(residual));
     return rounded_to<kStoresRounded ? Number::f32 : kLastRounded>(sum);
   }
   static __device__ __forceinline__ u32 stored_pair(f32 low, f32 high) {

@@ -42,7 +42,7 @@ OCTET_SPEC(FunctionEnd, FUNCTION_END_FIELDS)
   FIELD(F32Bits, clamp_hi)                                                                   \
   FIELD(Number, rounded) /* reals are rounded to this type; f32: they are not */             \
   FIELD(FunctionEnd, function)                                                               \
-  FIELD(bool, residual_last) /* it is added to the function's reals */                       \
+  FIELD(bool, residual_last) /* it is added to the rounded reals, or the function's */       \
   FIELD(Number, sum_rounded) /* their sum is rounded to this type; f32: it is not */         \
   FIELD(F32Bits, scale)      /* of codes of y */                                             \
   FIELD(F32Bits, reciprocal) /* quotient() in device/elements.cuh */                         \

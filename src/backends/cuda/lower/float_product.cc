@@ -132,7 +132,7 @@ bool is_sum(const Graph& graph, const Node& node) {
 }
 
 // The nodes that stand around a product, from its last one on: before x and before the residual DequantizeLinear [RoundTo], or Cast of 16 bits; behind it [RoundTo, or Cast to 16 bits and back]
-// [a function of one value [RoundTo, or these casts] [Add of a residual]] [RoundTo] [QuantizeLinear], or Cast to 16 bits.
+// [a function of one value [RoundTo, or these casts]] [Add of a residual] [RoundTo] [QuantizeLinear], or Cast to 16 bits.
 class Finder {
  public:
   Finder(const Graph& graph, const Uses& uses, u32 last) : graph_(graph), uses_(uses), at_(last) {}
@@ -168,7 +168,7 @@ class Finder {
       if (is_named(node(), "RoundTo") && !step_back()) return {};
     }
     const bool sum = is_sum(graph_, node());
-    if (sum && !step_back_to_function()) return {};
+    if (sum && !step_back_from_sum()) return {};
     if (end_function(node()) != EndFunction::none && !step_back_from_function()) return {};
     if (!is_product(node())) return {};
     const u32 product = at_;
@@ -201,11 +201,11 @@ class Finder {
     take(at_ = static_cast<u32>(from));
     return true;
   }
-  // To the function whose reals are added, past their rounding or casts; what is added to them is a residual.
-  bool step_back_to_function() {
+  // To the function or product whose rounded reals are added, past their rounding or casts; what is added to them is a residual.
+  bool step_back_from_sum() {
     const Node& sum = node();
     for (const size_t i : {size_t{1}, size_t{0}}) {
-      const std::vector<u32> between = to_function(sum.inputs[i]);
+      const std::vector<u32> between = to_summand(sum.inputs[i]);
       if (between.empty()) continue;
       for (const u32 n : between) take(n);
       at_ = between.back();
@@ -214,15 +214,15 @@ class Finder {
     }
     return false;
   }
-  // From a value that the sum alone reads, back to a function of one value; empty where there is none.
-  std::vector<u32> to_function(ValueId id) const {
+  // From a value that the sum alone reads, back to a function of one value, or to a product that is rounded; empty where there is none.
+  std::vector<u32> to_summand(ValueId id) const {
     std::vector<u32> between;
     bool widened = false;
     for (s32 n; is_read_once(graph_, uses_, id) && (n = producer(id)) >= 0;) {
       const Node& from = graph_.nodes[static_cast<size_t>(n)];
       between.push_back(static_cast<u32>(n));
-      if (end_function(from) != EndFunction::none) return between;
       const bool first = between.size() == 1;
+      if (end_function(from) != EndFunction::none || (is_product(from) && !first)) return between;
       const bool rounds =
           (first && is_named(from, "RoundTo")) || (widened && is_narrowing(graph_, from));
       widened = first && is_widening(graph_, from);
@@ -389,7 +389,7 @@ class Reader {
   const Graph& body_;
   FloatProduct& product_;
   const Node* inner_ = nullptr;
-  const Node* sum_ = nullptr;  // of a function's reals and the residual
+  const Node* sum_ = nullptr;  // of the product's or a function's rounded reals and the residual
   ValueId residual_ = kNoValue;
   bool behind_ = false;  // the product has been read
 };

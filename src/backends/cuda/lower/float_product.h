@@ -41,7 +41,7 @@ struct FloatProduct {
          residual_input = kFloatResidual;  // of the step
   Activation activation;
   FunctionEnd function{};            // of the rounded reals
-  bool residual_last = false;        // the residual is added to the function's
+  bool residual_last = false;        // the residual is added to these, or to the function's
   Number sum_rounded = Number::f32;  // and then reals of y are rounded to it
   Tensor weights, bias;              // bias is empty where a run brings it, or there is none
   Tensor weights_source = {};        // the graph's, where `weights` was made of them
