@@ -100,7 +100,9 @@ std::vector<s64> strides_of(const Shape& shape, const Placement& placement) {
 LaunchShape blocks_for(const CudaDevice& device, s64 items, int threads) {
   constexpr s64 kBlocksEach = 16;  // of one multiprocessor
   const s64 most = kBlocksEach * device.chip().multiprocessors;
-  return {.blocks = std::clamp<s64>(ceil_div(items, s64{threads}), 1, most), .threads = threads};
+  return {.blocks = std::clamp<s64>(ceil_div(items, s64{threads}), 1, most),
+          .threads = threads,
+          .programmatic_dependent = true};
 }
 
 }  // namespace octet::cuda

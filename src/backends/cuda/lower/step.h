@@ -166,7 +166,7 @@ Layout common_layout(const LowerRequest& request);
 // Elements from one index of each axis to the next, where the value lies as its placement says.
 std::vector<s64> strides_of(const Shape& shape, const Placement& placement);
 
-// Blocks of so many threads for `items`, enough to fill the chip and no more: kernels go round.
+// Blocks of so many threads for `items`, enough to fill the chip and no more: kernels go round. They wait for their predecessor themselves.
 LaunchShape blocks_for(const CudaDevice& device, s64 items, int threads = 256);
 
 template <class T>

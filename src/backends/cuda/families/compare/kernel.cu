@@ -6,6 +6,8 @@ using namespace octet::cuda::compare;
 constexpr Spec s = Made::spec();
 
 extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid_constant__ Params p) {
+  let_successor_begin();
+  wait_for_predecessor();
   const s64 first = (s64)blockIdx.x * kThreads + threadIdx.x, step = (s64)gridDim.x * kThreads;
   u32 difference = 0;
   for (s64 i = first; i < pieces(s); i += step) {

@@ -107,7 +107,6 @@ Launch make_launch(const CudaDevice& device, const DirectRequest& conv, const Bi
   Launch launch{.source = source_of("conv_direct", spec),
                 .shape = blocks_for(device, conv.pixels() * conv.channels() / spec.vec,
                                     conv_direct::kThreads)};
-  launch.shape.programmatic_dependent = true;
   return launch;
 }
 

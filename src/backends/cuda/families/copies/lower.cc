@@ -82,7 +82,8 @@ Launch copies_launch(const CudaDevice& device, std::span<const UnitCopy> copies)
   copies::Spec spec{.access = field_of(copies[0].access), .each = field_of(each), .copies = {}};
   for (const UnitCopy& copy : copies) append(spec.copies, copy_of(copy));
   return {.source = source_of("copies", spec),
-          .shape = {.blocks = blocks(spec), .threads = copies::kThreads}};
+          .shape = {
+              .blocks = blocks(spec), .threads = copies::kThreads, .programmatic_dependent = true}};
 }
 
 }  // namespace octet::cuda

@@ -29,9 +29,10 @@ Offer lower_running_sum(const LowerRequest& request) {
       .inner = dims_product(x.shape, axis + 1, x.shape.rank()),
       .reverse = attribute_of<&CumulativeAttributes::reverse>(request.node),
       .exclusive = attribute_of<&CumulativeAttributes::exclusive>(request.node)};
-  const Launch launch{
-      .source = source_of("running_sum", spec),
-      .shape = {.blocks = running_sum::blocks(spec), .threads = running_sum::kThreads}};
+  const Launch launch{.source = source_of("running_sum", spec),
+                      .shape = {.blocks = running_sum::blocks(spec),
+                                .threads = running_sum::kThreads,
+                                .programmatic_dependent = true}};
   Candidate candidate = candidate_of(request, "running_sum", Layout::linear);
   set_step(candidate, device_of(request),
            {.make_launch = [launch](const BindArgs&) { return launch; }}, [](const StepData& data) {

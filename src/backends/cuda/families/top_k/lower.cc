@@ -31,7 +31,9 @@ Offer lower_top_k(const LowerRequest& request) {
                          .largest = attribute_of<&TopKAttributes::largest>(request.node),
                          .size = field_of(size)};
   const Launch launch{.source = source_of("top_k", spec),
-                      .shape = {.blocks = x.elements() / count, .threads = top_k::threads(spec)}};
+                      .shape = {.blocks = x.elements() / count,
+                                .threads = top_k::threads(spec),
+                                .programmatic_dependent = true}};
   Candidate candidate = candidate_of(request, "top_k", Layout::linear);
   set_step(candidate, device_of(request),
            {.make_launch = [launch](const BindArgs&) { return launch; }},

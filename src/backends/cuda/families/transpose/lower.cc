@@ -148,8 +148,10 @@ std::optional<Launch> transpose_launch(const Walk& walk, const std::vector<WalkA
   if (t.a.size > kMost || t.b.size > kMost || t.outers() > kMost || tiles > kMost)
     return std::nullopt;
   const transpose::Spec spec = spec_of(t);
-  Launch launch{.source = source_of("transpose", spec),
-                .shape = {.blocks = blocks(spec), .threads = transpose::kThreads}};
+  Launch launch{
+      .source = source_of("transpose", spec),
+      .shape = {
+          .blocks = blocks(spec), .threads = transpose::kThreads, .programmatic_dependent = true}};
   launch.source.functions = {element_function(walk)};
   return launch;
 }
