@@ -18,6 +18,10 @@ struct Depthwise {
   std::string function = "";  // of its rounded result
   bool behind = false;        // the residual is added to the function's, or to its result, rounded
 
+  // A function that the special-function unit may compute: its result is stored in 16 bits (docs/numerics.md, section 7).
+  bool is_close() const {
+    return (function == "Swish" || function == "Gelu") && (to == "f16" || to == "bf16");
+  }
   std::string shape(bool out) const {
     const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
     return fmt::format("[2,{},{},{}]", channels, size(height), size(width));

@@ -12,7 +12,7 @@ DEPTHWISE_REAL_RULES(OCTET_RULE_ASSERT)
 struct OwnEnd {
   static constexpr RealEnd spec() { return Made::spec().end; }
 };
-using End = RealEnding<OwnEnd>;
+using End = RealEnding<OwnEnd, true>;
 
 constexpr ConvWindow w = s.window;
 constexpr s32 kTaps = taps(s), kLanes = 16, kUsed = kTaps < kLanes ? kTaps : kLanes, kChannels = s.channels, kXBytes = bytes_of(s.x);
