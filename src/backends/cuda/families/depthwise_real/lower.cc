@@ -102,12 +102,14 @@ f64 cost_of(const FloatProduct& product, const Strip& strip, f64 bytes, const Ch
   const f64 each = threads / chip.multiprocessors;  // of a multiprocessor
   const f64 issuing = each * work.instructions / costs.rate_multiply_f32;
   const f64 caching = each * work.bytes / costs.tile_cache_rate;
-  const f64 waiting =
-      std::ceil(waves) * static_cast<f64>(strip.rows + 2) * kLatencies * costs.conv_direct_latency;
+  const f64 each_waits = static_cast<f64>(strip.rows + 2) * kLatencies * costs.conv_direct_latency;
+  const f64 waiting = std::ceil(waves) * each_waits;
+  // Where no row is read twice long strips win nothing, and those that begin last end late.
+  const f64 ending = depthwise_real::taps(spec) == 1 ? each_waits : 0;
   const f64 busy = std::max({issuing, caching}) * std::ceil(waves) / waves;
   const f64 shorter = std::min(moving - costs.kernel_start, busy);
   return costs.kernel_start + std::max({moving - costs.kernel_start, busy, waiting}) +
-         costs.kernel_apart * shorter;
+         costs.kernel_apart * shorter + ending;
 }
 
 // So many channels and columns, if registers and the image hold them.
