@@ -32,6 +32,7 @@ void attention_to_products(Graph&, Rewrites&);
 void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void split_gemm(Graph&, Rewrites&);
+void sink_turns(Graph&, Rewrites&);
 void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
@@ -98,6 +99,7 @@ constexpr Pass kFloatPasses[] = {
     {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
     {"split_gemm", split_gemm},
+    {"sink_turns", sink_turns},
     {"lift_batches", lift_batches},
     {"join_moves", join_moves},
     {"fold_pad", fold_pad},
