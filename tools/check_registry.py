@@ -41,12 +41,12 @@ def compare(def_file, listed, found, what):
 
 
 def check_lowerings(def_file, operators):
-    """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators. CHAIN("name", find, offer), in chains.def."""
+    """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators. CHAIN("name", find, offer), or FORKED_CHAIN, in chains.def."""
     text = code_of(def_file.read_text())
     lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+),\s*\"[^\"]*\"\s*\)", text)
     found = defined(def_file.parent.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
     chains_file = def_file.with_name("chains.def")
-    chains = re.findall(r"^CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", code_of(chains_file.read_text()), re.M) if chains_file.exists() else []
+    chains = re.findall(r"^(?:FORKED_)?CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", code_of(chains_file.read_text()), re.M) if chains_file.exists() else []
     problems = compare(def_file, [function for _, function in lines] + chains, found, "lowering")
     name = def_file.relative_to(ROOT)
     problems += [f"{name}: there is no operator {op}" for op, _ in lines if op not in operators]

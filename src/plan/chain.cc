@@ -198,7 +198,7 @@ class Joiner {
   std::optional<FoundChain> examine(const ChainRule& rule, u32 last) {
     std::vector<u32> nodes = rule.find(graph_, uses_, last);
     if (nodes.size() < 2) return {};
-    if (const ValueId open = read_elsewhere(nodes); open != kNoValue) {
+    if (const ValueId open = read_elsewhere(nodes, rule.forks); open != kNoValue) {
       reject(last, rule, fmt::format("'{}' is read elsewhere too", graph_.value(open).name));
       return {};
     }
@@ -261,13 +261,14 @@ class Joiner {
     rejects_[graph_.nodes[last].outputs[0]].push_back(fmt::format("{}: {}", rule.name, reason));
   }
 
-  // Each value that passes inside is read there, once, and nowhere else: kNoValue. Else one that is not.
-  ValueId read_elsewhere(const std::vector<u32>& nodes) const {
+  // Each value that passes inside is read there, once unless they fork, and nowhere else: kNoValue. Else one that is not.
+  ValueId read_elsewhere(const std::vector<u32>& nodes, bool forks) const {
     OCTET_CHECK(std::ranges::adjacent_find(nodes, std::greater_equal{}) == nodes.end());
     for (const u32 n : nodes) {
       if (n == nodes.back()) break;
       for (const ValueId id : graph_.nodes[n].outputs) {
-        if (id != kNoValue && !read_once_inside(id, nodes)) return id;
+        if (id == kNoValue || read_once_inside(id, nodes)) continue;
+        if (!forks || !read_inside(id, nodes)) return id;
       }
     }
     const std::vector<ValueId>& results = graph_.nodes[nodes.back()].outputs;
@@ -279,6 +280,13 @@ class Joiner {
     const s32 reader = uses_.only_consumer(id);
     if (reader < 0 || !std::ranges::binary_search(nodes, static_cast<u32>(reader))) return false;
     return std::ranges::count(graph_.nodes[static_cast<size_t>(reader)].inputs, id) == 1;
+  }
+
+  bool read_inside(ValueId id, const std::vector<u32>& nodes) const {
+    return !uses_.is_output(id) && !uses_.consumers(id).empty() &&
+           std::ranges::all_of(uses_.consumers(id), [&](u32 reader) {
+             return std::ranges::binary_search(nodes, reader);
+           });
   }
 
   Graph& graph_;

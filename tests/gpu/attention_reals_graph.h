@@ -31,6 +31,7 @@ struct RealAttentionCase {
   bool stored = true;      // the result is read by a function of 16 bits
   f32 spread = 2.0f;       // of queries and keys
   bool layers = true;      // beside the CPU's, whose roundings of larger scores leave no bound
+  bool guarded = false;    // shares that are NaN become 0; row 0 hides every key
   char activated = 0;      // the product behind which a Relu is folded in: 's' of scores, 'o'
 
   std::string text() const {
@@ -69,6 +70,7 @@ inline std::vector<f32> mask_of(const RealAttentionCase& c) {
   } else {
     values[0] = 0.0f;
   }
+  if (c.guarded) std::fill_n(values.begin(), c.keys, c.hidden);
   return values;
 }
 
@@ -122,8 +124,9 @@ class AttentionWriter {
               : node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
       if (c_.joined) s = reshaped(s, "s3", one);
     }
-    const std::string p =
+    std::string p =
         node(fmt::format("Softmax(%{}) {{axis=-1}}", s), "p", c_.joined ? one : scores, true);
+    if (c_.guarded) p = without_nan(p, scores);
     std::string o =
         node(fmt::format("MatMul(%{}, %vh)", p) + activation('o'), "o",
              c_.joined ? Shape{c_.batch * c_.heads, c_.queries, c_.size} : context, true);
@@ -132,6 +135,11 @@ class AttentionWriter {
   }
   std::string activation(char product) const {
     return c_.activated == product ? " {activation=\"relu\"}" : "";
+  }
+  std::string without_nan(const std::string& shares, const Shape& shape) {
+    constants_ += "  const %nothing: f32[1] = {0}\n";
+    nodes_ += fmt::format("  %nan: bool[{}] = IsNaN(%{})\n", dims(shape), shares);
+    return node(fmt::format("Where(%nan, %nothing, %{})", shares), "pg", shape, true);
   }
   void input(const std::string& name, const Shape& shape) {
     head_ += fmt::format("{}%{}in: f32[{}]", head_.back() == '(' ? "" : ", ", name, dims(shape));

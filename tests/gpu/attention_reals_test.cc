@@ -95,6 +95,10 @@ class Reference {
     f64 whole = 0;
     for (const f64 s : scores) whole += std::exp(s - most);
     Exact exact;
+    if (c_.guarded && std::isinf(most)) {
+      exact.y = exact.bound = exact.cpu_bound = std::vector<f64>(static_cast<size_t>(c_.size), 0.0);
+      return exact;
+    }
     const f64 tiles =
         static_cast<f64>(c_.keys) / 16 + 1;  // as many as may scale what was summed before
     const f64 power = std::expm1(slack.gpu) + tiles * (slack.gpu + 0x1p-21);
@@ -217,6 +221,26 @@ TEST_F(GpuAttentionOfReals, AnyHead) {
   }
   expect_near({.heads = 3, .queries = 20, .keys = 40, .size = 10});  // accesses of 4 bytes
   expect_near({.heads = 3, .queries = 20, .keys = 40, .size = 7});   // of 2
+}
+
+// What exporters write for queries from which every key is hidden.
+TEST_F(GpuAttentionOfReals, RowsThatHideEveryKey) {
+  constexpr f32 kHidden = -std::numeric_limits<f32>::infinity();
+  for (const char* type : {"f16", "bf16"})
+    for (const MaskForm mask : {MaskForm::keys, MaskForm::rows, MaskForm::shared})
+      expect_near({.batch = 2,
+                   .queries = 21,
+                   .keys = mask == MaskForm::rows ? 100 : 77,
+                   .type = type,
+                   .mask = mask,
+                   .hidden = kHidden,
+                   .guarded = true});
+  expect_near({.queries = 3,
+               .keys = 300,
+               .mask = MaskForm::rows,
+               .hidden = kHidden,
+               .codes = true,
+               .guarded = true});
 }
 
 TEST_F(GpuAttentionOfReals, AnyMask) {

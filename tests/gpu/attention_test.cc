@@ -20,7 +20,8 @@
 namespace octet::test {
 namespace {
 
-enum class MaskKind { none, keys, matrix, constant, hidden };
+// `any`: whatever a float may be, NaN and infinities too; `any_keys`: of a key the same for all queries of an image.
+enum class MaskKind { none, keys, matrix, constant, hidden, any, any_keys };
 // Queries, keys and values are parts of one value: picked from it and turned, as PyTorch's MultiheadAttention has it, or split.
 enum class Packed { no, picked, split };
 
@@ -190,18 +191,32 @@ class AttentionGraph : public CodesGraph {
   // Some keys are taken away from a query as exporters do it, in a row all of them.
   ValueId add_mask(ValueId scores, const Shape& shape) {
     const AttentionCase& c = case_;
-    const bool matrix = c.mask == MaskKind::matrix || c.mask == MaskKind::hidden;
-    Tensor mask(Dtype::f32, matrix ? Shape{c.batch, 1, c.queries, c.keys} : Shape{1, 1, 1, c.keys});
+    const bool matrix =
+        c.mask == MaskKind::matrix || c.mask == MaskKind::hidden || c.mask == MaskKind::any;
+    const s64 images = matrix || c.mask == MaskKind::any_keys ? c.batch : 1;
+    Tensor mask(Dtype::f32, {images, 1, matrix ? c.queries : 1, c.keys});
     const f32 least = c.mask == MaskKind::hidden ? -std::numeric_limits<f32>::infinity() : -1e4f;
     const auto values = mask.mutable_as<f32>();
     for (size_t i = 0; i < values.size(); ++i) {
       const bool first_row = c.mask == MaskKind::hidden && static_cast<s64>(i) < c.keys;
       values[i] = first_row || random_() % 4 == 0 ? least : 0.0f;
+      if (c.mask == MaskKind::any || c.mask == MaskKind::any_keys)
+        values[i] = any_number(static_cast<s64>(i) / c.keys);
     }
     const ValueId id = c.mask == MaskKind::constant ? graph_.add_constant("mask", std::move(mask))
                                                     : input("mask", std::move(mask));
     const bool first = random_() % 2 == 0;
     return node("Add", "masked", {first ? id : scores, first ? scores : id}, {Dtype::f32, shape});
+  }
+
+  // Powers of some are no normal numbers. Every third row has what makes all of its shares NaN.
+  f32 any_number(s64 row) {
+    constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+    constexpr f32 kUsual[] = {0.0f,    0.0f,    -2.5f,   -86.0f, -88.0f,   -95.0f,     -100.0f,
+                              -103.0f, -104.0f, -104.5f, 3.0f,   -3.4e38f, -kInfinity, 0x1p-140f};
+    constexpr f32 kFatal[] = {std::numeric_limits<f32>::quiet_NaN(), kInfinity, -kInfinity};
+    if (row % 3 == 2 && (row % 9 == 8 || random_() % 7 == 0)) return kFatal[row / 3 % 3];
+    return kUsual[random_() % std::size(kUsual)];
   }
 
   const AttentionCase case_;
@@ -222,7 +237,8 @@ AttentionCase random_case(std::mt19937& random, bool small) {
   constexpr f32 kShares[] = {1.0f / 255.0f, 0.00390625f, 1e-4f, 0.0009765625f};
   constexpr MaskKind kMasks[] = {MaskKind::none,   MaskKind::none,     MaskKind::none,
                                  MaskKind::keys,   MaskKind::matrix,   MaskKind::constant,
-                                 MaskKind::hidden, MaskKind::constant, MaskKind::none};
+                                 MaskKind::hidden, MaskKind::constant, MaskKind::none,
+                                 MaskKind::any,    MaskKind::any_keys};
   AttentionCase c;
   c.batch = any(random, {1, 2, 3}), c.heads = any(random, {1, 2, 3});
   c.queries = small ? any(random, kSmallTokens) : any(random, kTokens);
@@ -283,6 +299,30 @@ TEST_P(GpuAttention, EveryKernelGivesTheBytesOfTheCpu) {
   if (!kernels.empty() &&
       (emulated || count >= 10 * kSlices)) {  // one case alone may have no such kernel
     EXPECT_GT(together, 0);
+  }
+}
+
+// Of masks that hold any numbers, and of rows that hide every key.
+TEST(GpuSelfAttention, MasksOfAnyNumbers) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  for (const MaskKind mask : {MaskKind::any, MaskKind::any_keys}) {
+    for (const s64 keys : {48, 97, 130}) {
+      const DearChains whatever_they_cost;
+      const AttentionCase c{
+          .batch = 4, .queries = 20, .keys = keys, .k_s8 = true, .score = 1e-4f, .mask = mask};
+      const AttentionGraph graph(c, 17);
+      const Target target = make_target(device->name(), 1, nullptr);
+      const size_t last = make_plan(graph.graph(), graph.shapes(), target).graph.nodes.size() - 1;
+      std::vector<std::string> kernels;
+      expect_cpu_bytes(graph.graph(), last, graph.inputs(), c.text(), kernels);
+      if (device->level() == "sm_90a") {
+        EXPECT_TRUE(std::ranges::any_of(kernels, [](const std::string& kernel) {
+          return kernel.starts_with("attention_");
+        })) << c.text();
+      }
+    }
   }
 }
 

@@ -16,7 +16,9 @@ namespace octet::cuda {
 #define CHAIN(name, find, offer)                                         \
   std::vector<u32> find(const Graph& graph, const Uses& uses, u32 last); \
   Offer offer(const LowerRequest& request);
+#define FORKED_CHAIN CHAIN
 #include "backends/cuda/lower/chains.def"
+#undef FORKED_CHAIN
 #undef CHAIN
 
 namespace {
@@ -37,7 +39,9 @@ void adapt(Graph& graph, const Target&) {
 const Backend& cuda_backend() {
   static const std::vector<ChainRule> chains{
 #define CHAIN(name, find, offer) {name, find, offer},
+#define FORKED_CHAIN(name, find, offer) {name, find, offer, true},
 #include "backends/cuda/lower/chains.def"
+#undef FORKED_CHAIN
 #undef CHAIN
   };
   static const Backend backend{.name = "cuda",

@@ -20,12 +20,12 @@ __device__ __forceinline__ f32 polynomial(const f32 (&c)[kCount], f32 x) {
   return p;
 }
 
-// exp(x) is p 2^n, where n are the low bits of `shifted`; -104 <= x <= 89, or NaN.
+// exp(x) is p 2^n, where n and `bias` are the low bits of `shifted`; -104 <= x <= 89, or NaN. `bias`: an even number.
 struct ExpParts {
   f32 p, shifted;
-  __device__ __forceinline__ explicit ExpParts(f32 x) {
+  __device__ __forceinline__ explicit ExpParts(f32 x, f32 bias = 0.0f) {
     const f32 c[] = {0x1.000000p-1f, 0x1.555490p-3f, 0x1.5554c2p-5f, 0x1.123adap-7f, 0x1.6d7810p-10f};
-    const f32 magic = 0x1.8p+23f;
+    const f32 magic = 0x1.8p+23f + bias;
     shifted = f32_fma(x, 0x1.715476p+0f, magic);
     const f32 n = f32_sub(shifted, magic);
     f32 r = f32_fma(n, -0x1.62e400p-1f, x);
@@ -45,6 +45,11 @@ __device__ __forceinline__ f32 math_exp(f32 x) {
 __device__ __forceinline__ f32 math_exp_normal(f32 x) {
   const ExpParts parts(x);
   return f32_bits(bits_of(parts.p) + (bits_of(parts.shifted) << 23));
+}
+// The same of all x <= 1, and of -infinity: 2^64 times the result is a normal number, and one product rounds it as math_exp's second does. NaN: 0.
+__device__ __forceinline__ f32 math_exp_of_least(f32 x) {
+  const ExpParts parts(fmaxf(x, -104.0f), 64.0f);
+  return f32_mul(f32_bits(bits_of(parts.p) + (bits_of(parts.shifted) << 23)), 0x1p-64f);
 }
 
 __device__ __forceinline__ f32 math_log(f32 x) {

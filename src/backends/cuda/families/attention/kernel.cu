@@ -82,34 +82,61 @@ struct Extremes {
   f32 most[2], least[2];  // of each of the thread's rows
 };
 
-// Scores less `base`, with the mask; the accumulators become reals. Rows of a team's two warpgroups are combined.
+// What is added to the scores of a key and the next: `own` of the warpgroup, in a row of the mask.
+__device__ __forceinline__ float2 masks_of(const Team& team, const f32* row, s32 own) {
+  if constexpr (shares_mask(s)) return *(const float2*)(team.base + kOffMask + (team.wg * kOwnKeys + own + 2 * team.q) * 4);
+  const s32 key = key_of(team.wg, own) + 2 * team.q;
+  if (key >= kKeys) return float2{0.0f, 0.0f};
+  if constexpr (s.mask_pairs) {
+    const float2 read = *(const float2*)(row + key);
+    return float2{mask_number(read.x), mask_number(read.y)};
+  }
+  const f32 first = row[(s64)key * s.mask_key];
+  return float2{mask_number(first), key + 1 < kKeys ? mask_number(row[(s64)(key + 1) * s.mask_key]) : 0.0f};
+}
+
+// Scores less `base`, with the mask; the accumulators become reals. Rows of a team's two warpgroups are combined. Where a row's largest one is no number all of its shares are NaN, whose
+// code is that of 0: it is said to be infinite, so that its powers are 0.
 __device__ __forceinline__ void find_masked_extremes(const Team& team, const Heads& heads, Scores& acc, const f32 (&base)[2], s32 first, Extremes& found) {
+  const f32* rows[2];
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
     const s32 wanted = first + team.row + 8 * half, row = wanted < kQueries ? wanted : kQueries - 1;
-    f32 most = -INFINITY_F32;
-    each_score(team, half, [&](s32 c, s32 at, s32 key, s32, bool there) {
-      if (!there) return;
-      const f32 score = f32_mul(f32_sub(f32_bits(acc[c][at]), base[half]), value_of(s.score_multiplier));
-      const f32 x = f32_add(score, heads.mask[(s64)row * s.mask_row + (s64)key * s.mask_key]);
-      acc[c][at] = bits_of(x);
-      most = x > most ? x : most;
-    });
+    rows[half] = heads.mask + (s64)row * s.mask_row;
+    found.most[half] = -INFINITY_F32;
+  }
 #pragma unroll
-    for (s32 bits = 1; bits < 4; bits *= 2) {
-      const f32 other = __shfl_xor_sync(~0u, most, bits);
-      most = other > most ? other : most;
+  for (s32 c = 0; c < kChunks; ++c)
+#pragma unroll
+    for (s32 j = 0; j < 8; ++j) {
+      const s32 own = c * 64 + j * 8, key = key_of(team.wg, own) + 2 * team.q;
+      float2 mask;
+#pragma unroll
+      for (s32 half = 0; half < 2; ++half) {
+        if (half == 0 || !shares_mask(s)) mask = masks_of(team, rows[half], own);
+#pragma unroll
+        for (s32 e = 0; e < 2; ++e) {
+          s32& sum = acc[c][j * 4 + 2 * half + e];
+          const f32 score = f32_mul(f32_sub(f32_bits(sum), base[half]), value_of(s.score_multiplier));
+          const f32 x = f32_add(score, e == 0 ? mask.x : mask.y);
+          if (kKeys == kPaddedKeys || key + e < kKeys) found.most[half] = fmaxf(found.most[half], x);
+          sum = bits_of(x);
+        }
+      }
     }
-    found.most[half] = most;
-  }
-  if constexpr (kSplit == 1) return;
-  if (team.q == 0) *row_cell<f32>(team, team.wg, team.row, 0) = found.most[0], *row_cell<f32>(team, team.wg, team.row + 8, 0) = found.most[1];
-  team.meet();
 #pragma unroll
-  for (s32 half = 0; half < 2; ++half) {
-    const f32 other = *row_cell<f32>(team, 1 - team.wg, team.row + 8 * half, 0);
-    found.most[half] = other > found.most[half] ? other : found.most[half];
+  for (s32 half = 0; half < 2; ++half)
+#pragma unroll
+    for (s32 bits = 1; bits < 4; bits *= 2) found.most[half] = fmaxf(found.most[half], __shfl_xor_sync(~0u, found.most[half], bits));
+  if constexpr (kSplit == 2) {
+    if (team.q == 0) *row_cell<f32>(team, team.wg, team.row, 0) = found.most[0], *row_cell<f32>(team, team.wg, team.row + 8, 0) = found.most[1];
+    team.meet();
+#pragma unroll
+    for (s32 half = 0; half < 2; ++half) found.most[half] = fmaxf(found.most[half], *row_cell<f32>(team, 1 - team.wg, team.row + 8 * half, 0));
   }
+#pragma unroll
+  for (s32 half = 0; half < 2; ++half)
+    if (!(fabsf(found.most[half]) < INFINITY_F32)) found.most[half] = INFINITY_F32;
 }
 // Floats near kMagic are in the order of their bits.
 __device__ __forceinline__ void find_extremes(const Team& team, Scores& acc, const f32 (&base)[2], Extremes& found) {
@@ -152,7 +179,7 @@ template <bool kNormal>
 __device__ __forceinline__ void raise(const Team& team, Scores& acc, s32 half, f32 base, f32 most, f32 (&lanes)[2][2]) {
   each_score(team, half, [&](s32 c, s32 at, s32, s32 i, bool there) {
     const f32 x = s.masked ? f32_bits(acc[c][at]) : f32_mul(f32_sub(f32_bits(acc[c][at]), base), value_of(s.score_multiplier));
-    const f32 raised = kNormal ? math_exp_normal(f32_sub(x, most)) : s.masked ? math_exp(f32_sub(x, most)) : seldom_exp(f32_sub(x, most));
+    const f32 raised = s.masked ? math_exp_of_least(f32_sub(x, most)) : kNormal ? math_exp_normal(f32_sub(x, most)) : seldom_exp(f32_sub(x, most));
     const f32 power = there ? raised : 0.0f;
     acc[c][at] = bits_of(power);
     f32& lane = lanes[kSplit == 1 ? i / 2 % 2 : 0][i % 2];
@@ -192,6 +219,8 @@ __device__ __forceinline__ void find_sums(const Team& team, Scores& acc, const f
       odd = f32_add(odd, __shfl_xor_sync(~0u, odd, bits));
     }
     sums[half] = f32_add(even, odd);
+    // Shares of 0, of a row whose scores have no largest number.
+    if (s.masked && sums[half] == 0.0f) sums[half] = 1.0f;
   }
 }
 
@@ -393,6 +422,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, s.tile.blocks) octet_kern
   load_codes_of<s.k.access, kPaddedKeys, kThreads>(team.base, heads.keys, s.k.row, 0, kKeys, threadIdx.x, row_of_key);
   if (first < end) load_queries(team, heads, first);
   load_values(team.base + kOffValues, heads.values);
+  load_mask(team.base, heads.mask);
   copy_async_wait<0>();
   __syncthreads();
   finish_keys(team.base);

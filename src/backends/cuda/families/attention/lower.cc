@@ -184,6 +184,7 @@ Spec spec_of(const Heads& heads) {
           .masked = heads.mask.exists,
           .mask_row = heads.mask.row,
           .mask_key = heads.mask.key,
+          .mask_pairs = false,
           .shares = {.scale = bits_of(heads.shares.y),
                      .reciprocal = bits_of(reciprocal_of(heads.shares.y)),
                      .zero_point = heads.range.zero_point,
@@ -261,6 +262,11 @@ void set_access(Spec& spec, const Heads& heads, const BindArgs& bind) {
   spec.v.access =
       narrow(access_of(kWord, bind.input_offset(heads.values) + heads.values_at, v.b_k, v.b_batch));
   spec.y_access = field_of(access_of(kWidest, bind.output_offset(0), v.y_row, v.y_batch));
+  const ScoreMask& mask = heads.mask;
+  if (!mask.exists || mask.key != 1 || spec.keys % 2 != 0) return;
+  constexpr s64 kBytes = sizeof(f32), kPair = 2;
+  const s64 offset = mask.constant ? 0 : bind.input_offset(mask.input) / kBytes;
+  spec.mask_pairs = access_of(kPair, offset, mask.row, mask.batch) == kPair;
 }
 
 Launch launch_of_heads(const Heads& heads, Spec spec, const BindArgs& bind) {

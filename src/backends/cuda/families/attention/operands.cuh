@@ -18,7 +18,7 @@ constexpr s32 kTeams = s.tile.teams, kTeamThreads = 128 * kSplit, kSwapBytes = s
 constexpr s32 kThreads = threads(s), kTiles = tiles(s), kTilesOfPart = tiles_of_part(s);
 constexpr s32 kPaddedKeys = s.tile.keys, kOwnKeys = own_keys(s), kChunks = kOwnKeys / 64, kDepths = depths(s);
 constexpr s32 kOffValues = memory(s).values, kOffQueries = memory(s).queries, kOffSwap = memory(s).swap, kOffKeyTerms = memory(s).key_terms;
-constexpr s32 kOffValueTerms = memory(s).value_terms, kOffRows = memory(s).rows;
+constexpr s32 kOffValueTerms = memory(s).value_terms, kOffMask = memory(s).mask, kOffRows = memory(s).rows;
 constexpr u32 kOnes = 0x01010101u;
 constexpr s32 kMagic = 0x4B400000;  // as a float 2^23 + 2^22: integers near it are floats at a distance of 1
 constexpr s32 kSharesZero = s.shares.zero_point, kQueriesZero = s.q.zero_point;
@@ -148,6 +148,15 @@ __device__ __forceinline__ void finish_values(u8* base) {
       sum = add_codes<true>(*(const u32*)(base + kOffValues + (row / 64 * (kPaddedKeys / 64) + i / 16) * kTileBytes + place_in_tile(row % 64, i % 16 * 4)), sum);
     ((s32*)(base + kOffValueTerms))[row] = -kSharesZero * sum;
   }
+}
+
+// NaN makes its whole row NaN, and so does infinity.
+__device__ __forceinline__ f32 mask_number(f32 read) { return fminf(read, INFINITY_F32); }
+// Of own keys, where all queries have one.
+__device__ __forceinline__ void load_mask(u8* base, const f32* from) {
+  if constexpr (!shares_mask(s)) return;
+  for (s32 key = threadIdx.x; key < kPaddedKeys; key += kThreads)
+    ((f32*)(base + kOffMask))[row_of_key(key)] = key < kKeys ? mask_number(from[(s64)key * s.mask_key]) : 0.0f;
 }
 
 // Sums of the codes of the thread's two queries, less their zero points.

@@ -56,6 +56,7 @@ OCTET_SPEC(Tile, ATTENTION_TILE_FIELDS)
   FIELD(bool, masked)                                          \
   FIELD(s64, mask_row) /* strides */                           \
   FIELD(s64, mask_key)                                         \
+  FIELD(bool, mask_pairs) /* of keys, read at once */          \
   FIELD(Quantization, shares)                                  \
   FIELD(bool, shares_signed)                                   \
   FIELD(F32Bits, context_multiplier) /* of shares by values */ \
@@ -65,13 +66,14 @@ OCTET_SPEC(Tile, ATTENTION_TILE_FIELDS)
   FIELD(Tile, tile)
 OCTET_SPEC(Spec, ATTENTION_FIELDS)
 
-#define ATTENTION_RULES(RULE)                                                                \
-  RULE(s.head % 16 == 0 && s.head <= 128, "codes of a head are whole 16 bytes, at most 128") \
-  RULE(s.tile.split == 1 || s.tile.split == 2, "one warpgroup or two share the keys")        \
-  RULE(s.tile.keys % (64 * s.tile.split) == 0 && s.tile.keys >= s.keys,                      \
-       "keys are filled up to whole products")                                               \
-  RULE(!s.context.table && !s.context.real && !s.context.residual && !s.context.sum,         \
-       "only codes of the product leave it")                                                 \
+#define ATTENTION_RULES(RULE)                                                                      \
+  RULE(s.head % 16 == 0 && s.head <= 128, "codes of a head are whole 16 bytes, at most 128")       \
+  RULE(s.tile.split == 1 || s.tile.split == 2, "one warpgroup or two share the keys")              \
+  RULE(s.tile.keys % (64 * s.tile.split) == 0 && s.tile.keys >= s.keys,                            \
+       "keys are filled up to whole products")                                                     \
+  RULE(!s.context.table && !s.context.real && !s.context.residual && !s.context.sum,               \
+       "only codes of the product leave it")                                                       \
+  RULE(!s.mask_pairs || (s.mask_key == 1 && s.keys % 2 == 0), "a pair of a mask is of neighbours") \
   RULE(16 % s.y_access == 0, "a thread stores 16 channels")
 OCTET_RULES(Spec, ATTENTION_RULES)
 
@@ -85,9 +87,12 @@ constexpr s32 tiles_of_part(const Spec& s) { return ceil_div_s32(tiles(s), s.til
 constexpr s32 own_keys(const Spec& s) { return s.tile.keys / s.tile.split; }  // of a warpgroup
 constexpr s32 depths(const Spec& s) { return ceil_div_s32(s.head, kRows); }   // tiles of a query
 
+// All queries of a head have one mask, which lies beside the keys.
+constexpr bool shares_mask(const Spec& s) { return s.masked && s.mask_row == 0; }
+
 // Where things lie in shared memory, in bytes, behind the keys.
 struct Memory {
-  s32 values, queries, swap, key_terms, value_terms, rows, all;
+  s32 values, queries, swap, key_terms, value_terms, mask, rows, all;
 };
 // Of what the two warpgroups of a team tell each other: of a row, of all; sums of each other's rows.
 constexpr s32 kRowBytes = 48;
@@ -101,7 +106,8 @@ constexpr Memory memory(const Spec& s) {
   m.swap = m.queries + s.tile.teams * depths(s) * kTileBytes;
   m.key_terms = m.swap + s.tile.teams * swap_bytes(s);
   m.value_terms = m.key_terms + s.tile.keys * 4;
-  m.rows = m.value_terms + depths(s) * kRows * 4;
+  m.mask = m.value_terms + depths(s) * kRows * 4;
+  m.rows = m.mask + (shares_mask(s) ? s.tile.keys * 4 : 0);
   m.all = m.rows + s.tile.teams * rows_bytes(s) + kAlignment;
   return m;
 }

@@ -17,6 +17,7 @@ struct RealAttentionNodes {
   u32 context = 0, softmax = 0, scores = 0;
   std::vector<u32> rounding;  // of scores and shares; and what gives their batch other axes
   s32 shares_rounding = -1;   // the one of shares that counts
+  std::vector<u32> guard;  // IsNaN and Where behind Softmax, by which shares that are NaN become 0
   std::vector<u32> before_mask, after_mask;  // factors of scores
   s32 mask = -1;                             // the sum
   size_t masked = 0;                         // which input of it the scores are
@@ -43,6 +44,7 @@ struct RealHeads {
   f64 scale = 1, mask_scale = 1;
   f32 hidden = 0;      // in the place of scores that a mask of bytes names
   bool hides = false;  // where they are not zero
+  bool guarded = false;
 
   s64 query_count() const { return by_keys.geometry.m; }
   s64 key_count() const { return by_keys.geometry.n; }

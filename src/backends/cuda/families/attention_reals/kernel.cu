@@ -252,11 +252,15 @@ __device__ __forceinline__ void finish(Context& context, const Rows& rows, const
 #pragma unroll
     for (s32 half = 0; half < 2; ++half) {
       const f32 sum = of_row(rows.sum[i][half], [](f32 a, f32 b) { return f32_add(a, b); });
-      const f32 inverse = f32_div(value_of(s.value_scale), sum);
+      // Without one score that is a number the sum is 0 or NaN.
+      const f32 inverse = s.guarded && !(sum > 0.0f) ? 0.0f : f32_div(value_of(s.value_scale), sum);
 #pragma unroll
       for (s32 n = 0; n < kHeadTiles; ++n)
 #pragma unroll
-        for (s32 e = 0; e < 2; ++e) context[i][n][2 * half + e] = f32_mul(context[i][n][2 * half + e], inverse);
+        for (s32 e = 0; e < 2; ++e) {
+          f32& x = context[i][n][2 * half + e];
+          x = s.guarded && sum != sum ? 0.0f : f32_mul(x, inverse);
+        }
     }
   if constexpr (s.y == Number::f32) {
     store_reals(context, heads, first_row);

@@ -70,6 +70,7 @@ Spec spec_of(const RealHeads& heads) {
                    .hides = heads.hides,
                    .row = heads.mask.row,
                    .key = heads.mask.key},
+          .guarded = heads.guarded,
           .y = heads.y,
           .rounded = heads.rounded,
           .codes = {.scale = bits_of(heads.y_codes.scale),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes of a graph are attention of reals, in whatever order their exporter wrote scales, casts and moves.
 #include <algorithm>
+#include <span>
 
 #include "backends/cuda/families/attention_reals/attention_reals.h"
 #include "backends/cuda/lower/codes.h"
@@ -18,7 +19,7 @@ class Finder {
 
   bool find(u32 last) {
     if (!step_to_context(last)) return false;
-    const ValueId shares = walk_rounding(node(found_.context).inputs[0]);
+    const ValueId shares = walk_shares(node(found_.context).inputs[0]);
     for (const u32 n : found_.rounding) {
       const bool rounds = is_rounding(graph_, node(n)) && !is_widening(graph_, node(n));
       if (rounds) found_.shares_rounding = static_cast<s32>(n);
@@ -66,6 +67,35 @@ class Finder {
     }
     found_.context = at;
     return true;
+  }
+
+  // Back to Softmax.
+  ValueId walk_shares(ValueId id) {
+    id = walk_rounding(id);
+    const s32 where = own_producer(id);
+    if (where < 0 || !is_guard(node(static_cast<u32>(where)))) return id;
+    const ValueId guarded = node(static_cast<u32>(where)).inputs[2];
+    const std::span<const u32> readers = uses_.consumers(guarded);  // IsNaN, and this
+    if (uses_.is_output(guarded) || readers.size() != 2) return id;
+    found_.guard.assign(readers.begin(), readers.end());
+    const s32 from = producer(guarded);
+    if (from < 0 || !is_rounding(graph_, node(static_cast<u32>(from)))) return guarded;
+    found_.rounding.push_back(static_cast<u32>(from));
+    return walk_rounding(node(static_cast<u32>(from)).inputs[0]);
+  }
+
+  // Where(IsNaN(x), 0, x).
+  bool is_guard(const Node& where) const {
+    if (where.op->name != "Where") return false;
+    const Tensor* zero = graph_.constant_input(where, 1);
+    const s32 test = own_producer(where.inputs[0]);
+    const ValueId guarded = where.inputs[2];
+    const auto shape = [&](ValueId id) { return graph_.value(id).type.shape; };
+    return zero != nullptr && zero->dtype() == Dtype::f32 && test >= 0 &&
+           node(static_cast<u32>(test)).op->name == "IsNaN" &&
+           node(static_cast<u32>(test)).inputs[0] == guarded &&
+           shape(where.outputs[0]) == shape(guarded) &&
+           std::ranges::all_of(zero->as<f32>(), [](f32 x) { return x == 0.0f; });
   }
 
   ValueId walk_rounding(ValueId id) {
@@ -171,8 +201,9 @@ class Finder {
 std::vector<u32> RealAttentionNodes::sorted() const {
   std::vector<u32> all{context, softmax, scores};
   if (mask >= 0) all.push_back(static_cast<u32>(mask));
-  for (const std::vector<u32>* some : {&end, &rounding, &before_mask, &after_mask, &mask_reads,
-                                       &operands[0], &operands[1], &operands[2], &split})
+  for (const std::vector<u32>* some :
+       {&end, &rounding, &guard, &before_mask, &after_mask, &mask_reads, &operands[0], &operands[1],
+        &operands[2], &split})
     all.insert(all.end(), some->begin(), some->end());
   std::ranges::sort(all);
   return all;

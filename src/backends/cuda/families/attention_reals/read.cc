@@ -26,6 +26,7 @@ class Reader {
     if (std::string reason = read_softmax(); !reason.empty()) return reason;
     if (std::string reason = read_sum(); !reason.empty()) return reason;
     if (std::string reason = read_end(); !reason.empty()) return reason;
+    heads_.guarded = !nodes_.guard.empty();
     read_scale();
     return check();
   }

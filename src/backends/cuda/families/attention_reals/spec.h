@@ -57,6 +57,7 @@ OCTET_SPEC(Tile, ATTENTION_REALS_TILE_FIELDS)
   FIELD(F32Bits, scale)       /* of queries by keys, to units of log2; positive */     \
   FIELD(F32Bits, value_scale) /* of values; 1 where they are floats */                 \
   FIELD(Mask, mask)                                                                    \
+  FIELD(bool, guarded) /* rows of shares that are NaN are 0 */                         \
   FIELD(Number, y)                                                                     \
   FIELD(Number, rounded)     /* results are rounded to this type; f32: they are not */ \
   FIELD(Quantization, codes) /* of y, where it has codes */                            \
