@@ -9,6 +9,7 @@
 #include "plan/bind.h"
 #include "plan/draft.h"
 #include "plan/groups.h"
+#include "plan/repeats.h"
 #include "plan/select.h"
 #include "plan/tuning.h"
 #include "plan/value_forms.h"
@@ -184,6 +185,7 @@ class Planner {
 Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Target& target,
                    const CallerMemory& caller = {}) {
   Graph concrete = specialize(graph, input_shapes);
+  narrow_repeats(concrete);
   if (target.device->backend().relabel_s8) relabel_s8(concrete);
   if (target.device->backend().adapt != nullptr) target.device->backend().adapt(concrete, target);
   ChainRejects apart = join_chains(concrete, target);
