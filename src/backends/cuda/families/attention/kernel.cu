@@ -82,18 +82,18 @@ struct Extremes {
   f32 most[2], least[2];  // of each of the thread's rows
 };
 
-// What is added to the scores of a key and the next: `own` of the warpgroup, in a row of the mask.
+// What is added to the scores of a key and the next: `own` of the warpgroup, a constant, in a row of the mask from the thread's first key on.
 __device__ __forceinline__ float2 masks_of(const Team& team, const f32* row, s32 own) {
   if constexpr (shares_mask(s)) return *(const float2*)(team.base + kOffMask + (team.wg * kOwnKeys + own + 2 * team.q) * 4);
   const s32 key = key_of(team.wg, own) + 2 * team.q;
-  if (key >= kKeys) return float2{0.0f, 0.0f};
-  if constexpr (s.mask_pairs) {
-    const float2 read = *(const float2*)(row + key);
-    return float2{mask_number(read.x), mask_number(read.y)};
-  }
-  const f32 first = row[(s64)key * s.mask_key];
-  return float2{mask_number(first), key + 1 < kKeys ? mask_number(row[(s64)(key + 1) * s.mask_key]) : 0.0f};
+  if (kKeys < kPaddedKeys && key >= kKeys) return float2{0.0f, 0.0f};
+  row += key_of(0, own) * s.mask_key;
+  if constexpr (s.mask_pairs) return *(const float2*)row;
+  return float2{row[0], kKeys == kPaddedKeys || key + 1 < kKeys ? row[s.mask_key] : 0.0f};
 }
+
+// NaN makes its whole row NaN, and so does infinity.
+__device__ __forceinline__ f32 mask_number(f32 read) { return fminf(read, INFINITY_F32); }
 
 // Scores less `base`, with the mask; the accumulators become reals. Rows of a team's two warpgroups are combined. Where a row's largest one is no number all of its shares are NaN, whose
 // code is that of 0: it is said to be infinite, so that its powers are 0.
@@ -102,28 +102,33 @@ __device__ __forceinline__ void find_masked_extremes(const Team& team, const Hea
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
     const s32 wanted = first + team.row + 8 * half, row = wanted < kQueries ? wanted : kQueries - 1;
-    rows[half] = heads.mask + (s64)row * s.mask_row;
+    rows[half] = heads.mask + (s64)row * s.mask_row + (s64)(key_of(team.wg, 0) + 2 * team.q) * s.mask_key;
     found.most[half] = -INFINITY_F32;
   }
+  if constexpr (!shares_mask(s)) team.meet();  // no number of the mask is asked for while registers are few
+  constexpr s32 kAtOnce = shares_mask(s) ? 1 : 2, kRowsOfMask = shares_mask(s) ? 1 : 2;
 #pragma unroll
-  for (s32 c = 0; c < kChunks; ++c)
+  for (s32 first_j = 0; first_j < kChunks * 8; first_j += kAtOnce) {
+    float2 masks[kAtOnce][kRowsOfMask];  // asked for before the first is waited for
 #pragma unroll
-    for (s32 j = 0; j < 8; ++j) {
-      const s32 own = c * 64 + j * 8, key = key_of(team.wg, own) + 2 * team.q;
-      float2 mask;
+    for (s32 j = 0; j < kAtOnce; ++j)
 #pragma unroll
-      for (s32 half = 0; half < 2; ++half) {
-        if (half == 0 || !shares_mask(s)) mask = masks_of(team, rows[half], own);
+      for (s32 half = 0; half < kRowsOfMask; ++half) masks[j][half] = masks_of(team, rows[half], (first_j + j) * 8);
+#pragma unroll
+    for (s32 j = 0; j < kAtOnce; ++j)
+#pragma unroll
+      for (s32 half = 0; half < 2; ++half)
 #pragma unroll
         for (s32 e = 0; e < 2; ++e) {
-          s32& sum = acc[c][j * 4 + 2 * half + e];
+          const s32 own = (first_j + j) * 8, key = key_of(team.wg, own) + 2 * team.q + e;
+          s32& sum = acc[own / 64][own % 64 / 8 * 4 + 2 * half + e];
+          const float2 mask = masks[j][half % kRowsOfMask];
           const f32 score = f32_mul(f32_sub(f32_bits(sum), base[half]), value_of(s.score_multiplier));
-          const f32 x = f32_add(score, e == 0 ? mask.x : mask.y);
-          if (kKeys == kPaddedKeys || key + e < kKeys) found.most[half] = fmaxf(found.most[half], x);
+          const f32 x = f32_add(score, mask_number(e == 0 ? mask.x : mask.y));
+          if (kKeys == kPaddedKeys || key < kKeys) found.most[half] = fmaxf(found.most[half], x);
           sum = bits_of(x);
         }
-      }
-    }
+  }
 #pragma unroll
   for (s32 half = 0; half < 2; ++half)
 #pragma unroll

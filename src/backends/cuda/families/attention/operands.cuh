@@ -150,13 +150,11 @@ __device__ __forceinline__ void finish_values(u8* base) {
   }
 }
 
-// NaN makes its whole row NaN, and so does infinity.
-__device__ __forceinline__ f32 mask_number(f32 read) { return fminf(read, INFINITY_F32); }
 // Of own keys, where all queries have one.
 __device__ __forceinline__ void load_mask(u8* base, const f32* from) {
   if constexpr (!shares_mask(s)) return;
   for (s32 key = threadIdx.x; key < kPaddedKeys; key += kThreads)
-    ((f32*)(base + kOffMask))[row_of_key(key)] = key < kKeys ? mask_number(from[(s64)key * s.mask_key]) : 0.0f;
+    ((f32*)(base + kOffMask))[row_of_key(key)] = key < kKeys ? from[(s64)key * s.mask_key] : 0.0f;
 }
 
 // Sums of the codes of the thread's two queries, less their zero points.
