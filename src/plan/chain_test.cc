@@ -2,6 +2,7 @@
 // Which nodes become a chain, on a device of forged kernels.
 #include "plan/chain.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -197,6 +198,44 @@ TEST(Chain, MeasuredPartsChangeNoEstimate) {
               {"other", 1.0});
   EXPECT_THAT(kernels_of(make_plan(graph, std::vector<Shape>{{2, 3}}, target)),
               ElementsAre("alone", "other"));
+}
+
+// A node, two that read it, and their sum.
+std::vector<u32> find_fork(const Graph& graph, const Uses& uses, u32 last) {
+  const Node& add = graph.nodes[last];
+  if (add.op->name != "Add") return {};
+  std::vector<u32> nodes{last};
+  for (const ValueId id : add.inputs) {
+    if (uses.producer(id) < 0) return {};
+    nodes.push_back(static_cast<u32>(uses.producer(id)));
+  }
+  const s32 first = uses.producer(graph.nodes[nodes[1]].inputs[0]);
+  if (first < 0) return {};
+  nodes.push_back(static_cast<u32>(first));
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+TEST(Chain, AValueThatTwoOfItsNodesRead) {
+  pair_cost = 50;
+  const auto kernels = [&](bool forks, std::string_view outputs) {
+    const ChainRule rules[] = {{"fork", find_fork, offer_pair, forks}};
+    const ChainDevice device(rules);
+    const Graph graph = parse_graph(fmt::format(R"(graph "g"(%x: f32[2,3]) {{
+  %r: f32[2,3] = Relu(%x) name "first"
+  %a: f32[2,3] = Abs(%r) name "one"
+  %s: f32[2,3] = Sqrt(%r) name "other"
+  %y: f32[2,3] = Add(%a, %s) name "sum"
+  return {}
+}})",
+                                                outputs),
+                                    find_op);
+    const Target target{.device = &device, .host = &device};
+    return kernels_of(make_plan(graph, std::vector<Shape>{{2, 3}}, target));
+  };
+  EXPECT_THAT(kernels(true, "%y"), ElementsAre("pair"));
+  EXPECT_THAT(kernels(false, "%y"), ElementsAre("alone", "alone", "alone", "alone"));
+  EXPECT_THAT(kernels(true, "%y, %r"), ElementsAre("alone", "alone", "alone", "alone"));
 }
 
 std::vector<u32> find_product(const Graph& graph, const Uses& uses, u32 last) {

@@ -81,7 +81,12 @@ class Layer:
             given = self.net.feed("mask", hidden.astype(numpy.int64))
             if self.dynamic:
                 self.net.shapes["mask"] = ["batch", "length"]
+            if self.mask == "guarded":
+                given = node("Cast", [given], to=9)
             seen = node("Unsqueeze", [given, self.ints(1, 2)])
+            if self.mask == "guarded":  # and what is true of every query
+                seen = node("And", [self.all_queries(x), seen])
+                return node("Add", [scores, node("Where", [seen, self.number(0), self.number(-numpy.inf)])])
             if self.mask != "filled":
                 seen = node("Cast", [seen], to=1)
         if self.mask in ("given", "zeros"):  # (1 - mask) * least
@@ -93,6 +98,20 @@ class Layer:
         shape = node("Concat", [self.size_of(x, 0), self.ints(1), self.size_of(x, 1), self.size_of(x, 1)], axis=0)
         away = node("Sub", [self.number(1), node("Expand", [seen, shape])])  # SDPA's: as many rows as queries
         return node("Add", [scores, node("Where", [node("Cast", [away], to=9), self.number(LEAST), away])])
+
+    def all_queries(self, x):
+        if not self.dynamic:
+            return self.net.const(self.numpy.ones((1, 1, LENGTH, 1), bool))
+        zero, one = (self.net.const(self.numpy.array(i)) for i in (0, 1))
+        length = self.net.node("Squeeze", [self.size_of(x, 1), self.ints(0)])
+        rows = self.net.node("GreaterOrEqual", [self.net.node("Range", [zero, length, one]), zero])
+        return self.net.node("Unsqueeze", [rows, self.ints(0, 1, 3)])
+
+    def shares(self, scores):
+        shares = self.net.node("Softmax", [scores], axis=-1)
+        if self.mask != "guarded":
+            return shares
+        return self.net.node("Where", [self.net.node("IsNaN", [shares]), self.number(0), shares])
 
     def attention(self, x):
         node = self.net.node
@@ -112,7 +131,7 @@ class Layer:
         scores = node("MatMul", [q, k])
         if self.scale in ("divided", "multiplied"):
             scores = node("Div", [scores, self.number(1 / root)]) if self.scale == "divided" else node("Mul", [scores, self.number(root)])
-        mixed = node("MatMul", [node("Softmax", [self.masked(scores, x)], axis=-1), v])
+        mixed = node("MatMul", [self.shares(self.masked(scores, x)), v])
         if self.joined:
             mixed = node("Reshape", [mixed, self.ints(-1, HEADS, LENGTH, SIZE)])
         mixed = node("Transpose", [mixed], perm=(0, 2, 1, 3))
@@ -136,7 +155,7 @@ FORMS = {
     "DistilBERT": dict(scale="parted queries", keys="twice"),
     "torch.bmm": dict(scale="queries", joined=True),
 }
-MASKS = (None, "zeros", "given", "filled", "expanded")
+MASKS = (None, "zeros", "given", "filled", "expanded", "guarded")
 
 
 def forms():
@@ -157,6 +176,11 @@ class Exporters(unittest.TestCase):
         octet("build", path, "--int8", "--calib", samples, "--calib-method", "minmax", "--precision", "*:int8", "-o", engine, "--quiet", "--force")
         return engine, samples
 
+    def layers(self, engine, layer):
+        sizes = [flag for value, array in layer.net.feeds.items() for flag in ("--shape", f"{value}:{'x'.join(map(str, array.shape))}")]
+        return octet("inspect", engine, "--device", "cuda", "--json", *sizes,
+                     env={**emulated_gpu(), "OCTET_EMULATED_CAPABILITY": "9.0", "OCTET_KERNEL_CACHE": str(scratch() / "kernels")}).json["layers"]
+
     def test_what_onnx_runtime_gives(self):
         need("onnxruntime")
         for name, form in forms():
@@ -174,9 +198,7 @@ class Exporters(unittest.TestCase):
             with self.subTest(name):
                 layer = Layer(**form)
                 engine, _ = self.quantized(layer, layer.save())
-                sizes = [flag for value, array in layer.net.feeds.items() for flag in ("--shape", f"{value}:{'x'.join(map(str, array.shape))}")]
-                layers = octet("inspect", engine, "--device", "cuda", "--json", *sizes,
-                               env={**emulated_gpu(), "OCTET_EMULATED_CAPABILITY": "9.0", "OCTET_KERNEL_CACHE": str(scratch() / "kernels")}).json["layers"]
+                layers = self.layers(engine, layer)
                 kernels = [each["kernel"] for each in layers]
                 self.assertEqual(sum(kernel.startswith("attention_") and "_of_conv" in kernel for kernel in kernels), 2, kernels)
                 # Nothing of scores is a step, nor is a value that becomes codes or reals between layers; masks are rows.
@@ -184,6 +206,18 @@ class Exporters(unittest.TestCase):
                 self.assertLessEqual(kernels.count("quantize"), 1, kernels)
                 types = [tensor["type"] for each in layers for tensor in each["outputs"]]
                 self.assertEqual([t for t in types if f"{LENGTH},{LENGTH}]" in t], [])
+
+    def test_one_kernel_in_16_bits(self):
+        if emulated_gpu() is None:
+            self.skipTest("the emulated GPU was not built")
+        for dynamic in (False, True):
+            layer = Layer(**dict(FORMS["TorchScript, SDPA"], mask="guarded", dynamic=dynamic))
+            path = layer.save()
+            engine = path.with_suffix(".f16")
+            octet("build", path, "--fp16", "-o", engine, "--quiet", "--force")
+            kernels = [each["kernel"] for each in self.layers(engine, layer)]
+            self.assertEqual(sum(kernel.startswith("attention_f16_") for kernel in kernels), 2, kernels)
+            self.assertEqual([k for k in kernels if "softmax" in k or k == "comparison"], [], kernels)
 
     def test_the_same_bytes(self):
         """Of forms whose scale meets the same product."""
