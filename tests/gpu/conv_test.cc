@@ -276,12 +276,8 @@ TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
   c.x_s8 = true, c.zero_x = 5, c.zero_y = 2;
   const ConvGraph graph(c, 24);
   expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
-  const auto any_is = [&](std::string_view prefix) {
-    return std::ranges::any_of(kernels,
-                               [&](const std::string& k) { return k.starts_with(prefix); });
-  };
-  // By warpgroups alone.
-  EXPECT_EQ(any_is("joined"), device->level() == "sm_90a");
+  EXPECT_TRUE(std::ranges::any_of(
+      kernels, [](const std::string& kernel) { return kernel.starts_with("joined"); }));
 }
 
 // The accelerator describes no tensors without elements: the host computes what is padding alone.
@@ -301,8 +297,8 @@ TEST(GpuConv, ImagesOfPaddingAlone) {
   EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
 }
 
-// Groups of few channels, whose rows nobody brings at once, are one group with zeros between them.
-TEST(GpuConv, NarrowGroupsAreOneGroup) {
+// Groups of few channels, whose rows nobody brings at once, are fewer and wider with zeros between them.
+TEST(GpuConv, NarrowGroupsAreTakenTogether) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
@@ -314,9 +310,8 @@ TEST(GpuConv, NarrowGroupsAreOneGroup) {
     const ConvGraph graph(c, static_cast<u32>(groups));
     expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
   }
-  EXPECT_EQ(std::ranges::any_of(
-                kernels, [](const std::string& kernel) { return kernel.starts_with("grouped_"); }),
-            device->level() == "sm_90a");
+  EXPECT_TRUE(std::ranges::any_of(
+      kernels, [](const std::string& kernel) { return kernel.starts_with("grouped"); }));
 }
 
 }  // namespace

@@ -91,6 +91,17 @@ bool ConvRequest::sums_fit() const {
   return largest + 512.0 * std::abs(static_cast<f64>(product.epilogue.residual_multiplier)) < kFar;
 }
 
+bool ConvRequest::sums_are_short() const {
+  constexpr s64 kLimit = s64{1} << 22, kLargestCode = 255;
+  for (s64 c = 0; c < geometry.out_channels; ++c) {
+    s64 sum = 0;
+    for_each_weight(c, [&](s64, s64, s8 weight) { sum += kLargestCode * std::abs(weight); });
+    if (product.bias) sum += std::abs(s64{product.bias.as<s32>()[static_cast<size_t>(c)]});
+    if (sum >= kLimit) return false;
+  }
+  return true;
+}
+
 bool ConvRequest::pointwise() const { return is_pointwise(geometry); }
 
 PixelStrides ConvRequest::input_strides(const Placement& placement) const {
@@ -110,6 +121,14 @@ std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights) 
     all.push_back(std::move(blob));
   }
   return all;
+}
+
+Offer conv_matrix_offer(const LowerRequest& request, const ConvRequest& conv, Layout layout) {
+  if (device_of(request).chip().reject_without({Instruction::wgmma, Instruction::tma}).empty())
+    return conv_wgmma_offer(request, conv, layout);
+  if (conv.product.real() && conv.product.real_type != Number::f32)
+    return Reject{"mma.sync's kernel stores reals as f32 alone"};
+  return Candidates{conv_mma_candidate(request, conv, layout)};
 }
 
 Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout) {

@@ -62,6 +62,8 @@ struct ConvRequest {
   std::vector<s32> weight_sums() const;
   // Whether t of every output stays far within s32: EpilogueSpec::t_fits.
   bool sums_fit() const;
+  // Whether all sums with their biases are shorter than 23 bits: exact where a real holds them beside the bits of 1.5 * 2^23.
+  bool sums_are_short() const;
   PixelStrides input_strides(const Placement& placement) const;
   PixelStrides output_strides(const Placement& placement) const;
 
@@ -91,10 +93,17 @@ std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights);
 // In nhwc one that takes any place of its values.
 Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout);
 
+// The same convolution in fewer groups, a divisor of its own: the weights between those that were are zeros.
+ConvRequest with_groups(const ConvRequest& conv, s64 groups);
+// A 1x1 convolution of whose pixels so many neighbours are one: the weights are a block for each along the diagonal.
+ConvRequest with_joined_pixels(const ConvRequest& conv, s64 pixels);
+
 // By families/conv_mma/, on any GPU.
 Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // By families/conv_wgmma/.
 Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);
+// By conv_wgmma where the chip has it, else by conv_mma.
+Offer conv_matrix_offer(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // With neighbouring pixels as one.
 Offer conv_joined_offer(const LowerRequest& request, const ConvRequest& conv);
 

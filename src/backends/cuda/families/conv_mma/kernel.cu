@@ -86,34 +86,52 @@ struct Place {
   __device__ __forceinline__ s64 in(PixelStrides by) const { return (s64)n * by.image + (s64)h * by.row + (s64)w * by.pixel; }
 };
 
-// A thread owns 2 * tiles_n neighbouring channels of a pixel: channel_of_row().
-__device__ __forceinline__ void store_row(const EpilogueParams& p, const u8* table, s32 m, s32 channel,
-                                          const s32 (&acc)[s.tiles_m][s.tiles_n][4], s32 tile, s32 half) {
+// A thread owns so many neighbouring channels of a pixel: channel_of_row().
+constexpr s32 kOwn = 2 * s.tiles_n, kStoredWords = s.y_access < 4 ? 1 : s.y_access / 4;
+
+// What sums begin with: the biases. Where all sums are short with the bits of 1.5 * 2^23, so that those of a sum are a real's: conversions
+// are slow, additions are not.
+__device__ __forceinline__ void begin_sums(s32 (&acc)[s.tiles_m][s.tiles_n][4], const s32* biases, s32 channel) {
+#pragma unroll
+  for (s32 v = 0; v < kOwn; ++v) {
+    const s32 bias = (channel + v < w.cout ? biases[v] : 0) + (s.short_sums ? 0x4B400000 : 0);
+#pragma unroll
+    for (s32 i = 0; i < s.tiles_m; ++i) acc[i][v / 2][v % 2] = acc[i][v / 2][2 + v % 2] = bias;
+  }
+}
+__device__ __forceinline__ f32 sum_real(s32 acc) {
+  return s.short_sums ? f32_add(f32_bits((u32)acc), -0x1.8p+23f) : f32_of(acc);
+}
+
+__device__ __forceinline__ void store_row(const EpilogueParams& p, const u8* table, s32 m, s32 channel, const s32 (&acc)[s.tiles_n][4], s32 half,
+                                          const f32 (&multipliers)[kOwn]) {
   const s32 n = m / (w.out_h * w.out_w), rest = m % (w.out_h * w.out_w);
   const Place place = {n, rest / w.out_w, rest % w.out_w};
-  const s32 group = blockIdx.x / kNTiles % w.groups;
-  const s32 c0 = group * w.cout;
+  const s32 c0 = blockIdx.x / kNTiles % w.groups * w.cout;
   const s64 at = place.in(s.at.y) + c0;
   const s64 res_at = place.in(s.at.residual) + c0, add_at = place.in(s.at.addend) + c0;
 #pragma unroll
-  for (s32 v = 0; v < 2 * s.tiles_n; v += s.y_access) {
+  for (s32 v = 0; v < kOwn; v += s.y_access) {
     const s32 c = channel + v;
     if (c >= w.cout) return;
-    u8 residual[s.y_access] = {}, addend[s.y_access] = {};
-    if constexpr (s.end.residual) load_codes<s.y_access>(residual, p.residual + res_at + c);
+    u32 residual[kStoredWords] = {}, codes[kStoredWords] = {};
+    u8 addend[4 * kStoredWords] = {};
+    if constexpr (s.end.residual) load_codes<s.y_access>((u8*)residual, p.residual + res_at + c);
     if constexpr (s.end.sum) load_codes<s.y_access>(addend, p.addend + add_at + c);
-    u8 codes[s.y_access];
 #pragma unroll
-    for (s32 e = 0; e < s.y_access; ++e) {
-      const s32 sum = acc[tile][(v + e) / 2][2 * half + (v + e) % 2] + p.bias[c0 + c + e];
-      const f32 t = End::product_real(sum, p.multiplier[c0 + c + e], residual[e]);
+    for (s32 e = 0; e < s.y_access; e += 4) {
+      f32 t[4] = {};
+#pragma unroll
+      for (s32 i = e; i < e + 4 && i < s.y_access; ++i)
+        t[i - e] = End::scaled_real(sum_real(acc[(v + i) / 2][2 * half + (v + i) % 2]), multipliers[v + i], End::residual_real(residual[e / 4], i - e));
       if constexpr (s.end.real) {
-        ((f32*)p.out)[at + c + e] = t;
+#pragma unroll
+        for (s32 i = e; i < e + 4 && i < s.y_access; ++i) ((f32*)p.out)[at + c + i] = t[i - e];
       } else {
-        codes[e] = (u8)End::product_code(t, table, addend[e]);
+        codes[e / 4] = End::product_codes(t, table, addend + e);
       }
     }
-    if constexpr (!s.end.real) store_codes<s.y_access>(p.out + at + c, codes);
+    if constexpr (!s.end.real) store_codes<s.y_access>(p.out + at + c, (const u8*)codes);
   }
 }
 
@@ -136,7 +154,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     for (s32 i = threadIdx.x; i < 256; i += kThreads) copy[i] = p.end.table[i];
     table = copy;
   }
-  s32 acc[s.tiles_m][s.tiles_n][4] = {};
 #pragma unroll
   for (s32 stage = 0; stage < s.stages - 1; ++stage) {
     if (stage < kKTiles) {
@@ -145,6 +162,9 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     }
     copy_async_commit();
   }
+  const s32 channel = n_tile * kBn + warp_n * s.tiles_n * 8 + lane % 4 * kOwn;
+  s32 acc[s.tiles_m][s.tiles_n][4];
+  begin_sums(acc, p.end.bias + group * w.cout + channel, channel);
   for (s32 k_tile = 0; k_tile < kKTiles; ++k_tile) {
     copy_async_wait<s.stages - 2>();
     __syncthreads();
@@ -182,12 +202,14 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     }
   }
   if constexpr (s.end.table) __syncthreads();
-  const s32 channel = n_tile * kBn + warp_n * s.tiles_n * 8 + lane % 4 * 2 * s.tiles_n;
+  f32 multipliers[kOwn];
+#pragma unroll
+  for (s32 v = 0; v < kOwn; ++v) multipliers[v] = channel + v < w.cout ? p.end.multiplier[group * w.cout + channel + v] : 0.0f;
 #pragma unroll
   for (s32 i = 0; i < s.tiles_m; ++i)
 #pragma unroll
     for (s32 half = 0; half < 2; ++half) {
       const s32 m = m0 + (warp_m * s.tiles_m + i) * 16 + half * 8 + lane / 4;
-      if (m < w.pixels) store_row(p.end, table, m, channel, acc, i, half);
+      if (m < w.pixels) store_row(p.end, table, m, channel, acc[i], half, multipliers);
     }
 }

@@ -12,12 +12,24 @@ namespace {
 
 using conv_mma::Spec;
 
+// So many that two blocks share a multiprocessor, each of which hides what the other waits for. Where copies come at once there is nothing to be ahead of.
+s32 stages_of(const Spec& spec, const Chip& chip) {
+  constexpr s32 kMost = 4, kFewest = 2;
+  Spec asked = spec;
+  if (!chip.has(Instruction::cp_async)) return kFewest;
+  for (asked.stages = kMost; asked.stages > kFewest; --asked.stages) {
+    if (2 * (shared_bytes(asked) + chip.reserved_shared_bytes) <= chip.shared_bytes) break;
+  }
+  return asked.stages;
+}
+
 // What does not depend on where values lie. Columns as the channels need them; rows so that the chip's multiprocessors all have a block.
 Spec choose_tile(const ConvRequest& conv, const Chip& chip) {
   const s64 cout = conv.cout();
   Spec spec{.window = conv_window(conv),
             .at = {},
             .end = epilogue_spec(conv.product),
+            .short_sums = false,
             .x_access = 1,
             .y_access = 1,
             .warps_m = 4,
@@ -27,10 +39,11 @@ Spec choose_tile(const ConvRequest& conv, const Chip& chip) {
                        : cout <= 32 ? 4
                                     : 8,
             .bk = 64,
-            .stages = 4};
+            .stages = 2};
   if (blocks(spec) < 2 * chip.multiprocessors) spec.tiles_m = 1;
   if (blocks(spec) < chip.multiprocessors) spec.warps_m = 2;
   if (blocks(spec) < chip.multiprocessors) spec.warps_n = 1;
+  spec.stages = stages_of(spec, chip);
   return spec;
 }
 
@@ -59,6 +72,7 @@ std::vector<std::byte> packed(const ConvRequest& conv, const Spec& spec) {
 Launch make_launch(const ConvRequest& conv, Spec spec, const BindArgs& bind) {
   constexpr s64 kWidest = 16;
   spec.at = conv_operands(conv, bind);
+  spec.end.t_fits = conv.sums_fit(), spec.short_sums = conv.sums_are_short();
   spec.x_access = field_of(input_access(conv, bind, kWidest));
   spec.y_access = field_of(output_access(conv, bind, std::min<s64>(kWidest, 2 * spec.tiles_n)));
   return {.source = source_of("conv_mma", spec),
@@ -69,10 +83,11 @@ Launch make_launch(const ConvRequest& conv, Spec spec, const BindArgs& bind) {
 }
 
 BlobRecipe packing(const ConvRequest& conv, const Spec& spec) {
-  return {
-      fmt::format("conv_mma {}x{}x{} {}", bn(spec), spec.tiles_n, spec.bk, conv.geometry.groups),
-      {conv.weights},
-      [conv, spec] { return packed(conv, spec); }};
+  return {fmt::format("conv_mma {}x{}x{} {} of {}, {} {} {}", bn(spec), spec.tiles_n, spec.bk,
+                      conv.geometry.groups, conv.cin(), conv.strides.channel, conv.strides.cin,
+                      conv.strides.tap),
+          conv.sources.empty() ? std::vector{conv.weights} : conv.sources,
+          [conv, spec] { return packed(conv, spec); }};
 }
 
 f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
@@ -84,7 +99,11 @@ f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
   work.multiply_cycles = bm * bn * k / costs.rate_mma_s8;
   // Several blocks hide what each of them waits for.
   if (work.tiles <= chip.multiprocessors) work.multiply_cycles += costs.tile_begin;
-  work.load_bytes = (bm + bn) * k;
+  // Of channels of a narrow group whole sectors of the cache come.
+  constexpr s64 kSector = 32;
+  const s64 row = std::min(conv.geometry.in_channels, std::max(conv.cin(), kSector));
+  const f64 sectors = static_cast<f64>(row) / static_cast<f64>(conv.cin());
+  work.load_bytes = (bm * sectors + bn) * k;
   // Few bytes at a time take as many instructions; what fills k up is not loaded.
   work.load_cycles =
       bm * static_cast<f64>(conv.k()) / static_cast<f64>(common_power(16, {conv.cin()}));

@@ -7,17 +7,18 @@
 
 namespace octet::cuda::conv_mma {
 
-#define CONV_MMA_FIELDS(FIELD)                                           \
-  FIELD(ConvWindow, window)                                              \
-  FIELD(ConvOperands, at)                                                \
-  FIELD(EpilogueSpec, end)                                               \
-  FIELD(s32, x_access) /* bytes of one load of x */                      \
-  FIELD(s32, y_access) /* channels that are stored at once */            \
-  FIELD(s32, warps_m)  /* of a block, along pixels and along channels */ \
-  FIELD(s32, warps_n)                                                    \
-  FIELD(s32, tiles_m) /* of 16 pixels by 8 channels, of a warp */        \
-  FIELD(s32, tiles_n)                                                    \
-  FIELD(s32, bk) /* bytes of k in a stage */                             \
+#define CONV_MMA_FIELDS(FIELD)                                                 \
+  FIELD(ConvWindow, window)                                                    \
+  FIELD(ConvOperands, at)                                                      \
+  FIELD(EpilogueSpec, end)                                                     \
+  FIELD(bool, short_sums) /* all with their biases are shorter than 23 bits */ \
+  FIELD(s32, x_access)    /* bytes of one load of x */                         \
+  FIELD(s32, y_access)    /* channels that are stored at once */               \
+  FIELD(s32, warps_m)     /* of a block, along pixels and along channels */    \
+  FIELD(s32, warps_n)                                                          \
+  FIELD(s32, tiles_m) /* of 16 pixels by 8 channels, of a warp */              \
+  FIELD(s32, tiles_n)                                                          \
+  FIELD(s32, bk) /* bytes of k in a stage */                                   \
   FIELD(s32, stages)
 OCTET_SPEC(Spec, CONV_MMA_FIELDS)
 

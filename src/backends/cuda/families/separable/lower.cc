@@ -123,19 +123,6 @@ Operands operands_of(const Node& chain) {
   return {0, index(kProductResidual), index(kProductAddend)};
 }
 
-// Whether a sum with its bias is always shorter than 23 bits.
-bool sums_are_short(const ConvRequest& conv) {
-  constexpr s64 kLimit = s64{1} << 22, kLargestCode = 255;
-  for (s64 c = 0; c < conv.geometry.out_channels; ++c) {
-    s64 sum = 0;
-    conv.for_each_weight(c, [&](s64, s64, s8 weight) { sum += kLargestCode * std::abs(weight); });
-    if (conv.product.bias)
-      sum += std::abs(s64{conv.product.bias.as<s32>()[static_cast<size_t>(c)]});
-    if (sum >= kLimit) return false;
-  }
-  return true;
-}
-
 // What a kernel keeps of constants, as it lies in shared memory.
 class Packing {
  public:
@@ -176,7 +163,7 @@ class Packing {
     Ends ends{biases_of(product, channels, conv.weight_sums()),
               multipliers_of(product.multiplier, channels)};
     constexpr s32 kRealBits = 0x4B400000;  // of 1.5 * 2^23
-    if (sums_are_short(conv)) {
+    if (conv.sums_are_short()) {
       for (s32& bias : ends.biases) bias += kRealBits;
     }
     return ends;
@@ -240,7 +227,7 @@ EpilogueSpec end_of(const ConvRequest* conv) {
   return end;
 }
 
-bool is_short(const ConvRequest* conv) { return conv != nullptr && sums_are_short(*conv); }
+bool is_short(const ConvRequest* conv) { return conv != nullptr && conv->sums_are_short(); }
 
 // Where values lie, and how wide accesses are, are left to place().
 Spec spec_of(const SeparableRequest& request, const Tile& tile) {

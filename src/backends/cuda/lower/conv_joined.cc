@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QConv of 1x1 with few channels: neighbouring pixels become one of many channels, whose weights are a block for each along the diagonal. Rows
-// are as long as the tensor memory accelerator asks for, and stores wide; the products of zeros cost less than either.
+// are as long as the tensor memory accelerator asks for, or fill a step of k, and stores are wide; the products of zeros cost less than either.
 #include "backends/cuda/lower/conv_request.h"
 
 namespace octet::cuda {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr s64 kWidest = 128;  // input channels of a joined pixel
 
-std::string reject(const ConvRequest& conv) {
+std::string reject_joined(const ConvRequest& conv) {
   if (!conv.pointwise()) return "the window is larger than a pixel";
   if (conv.geometry.groups != 1) return "it has groups";
   if (2 * conv.cin() > kWidest) return "it has many channels";
@@ -38,7 +38,9 @@ Tensor block_diagonal(const ConvRequest& conv, s64 pixels) {
   return weights;
 }
 
-ConvRequest joined(const ConvRequest& conv, s64 pixels) {
+}  // namespace
+
+ConvRequest with_joined_pixels(const ConvRequest& conv, s64 pixels) {
   ConvRequest result = conv;
   result.geometry =
       rows_as_pixels(conv.pixels() / pixels, pixels * conv.cin(), pixels * conv.cout());
@@ -53,18 +55,12 @@ ConvRequest joined(const ConvRequest& conv, s64 pixels) {
   return result;
 }
 
-}  // namespace
-
 Offer conv_joined_offer(const LowerRequest& request, const ConvRequest& conv) {
-  if (std::string reason = reject(conv); !reason.empty()) return Reject{reason};
-  if (std::string reason =
-          device_of(request).chip().reject_without({Instruction::wgmma, Instruction::tma});
-      !reason.empty())
-    return Reject{reason};
+  if (std::string reason = reject_joined(conv); !reason.empty()) return Reject{reason};
   Candidates all;
   for (s64 pixels = 2; pixels * conv.cin() <= kWidest; pixels *= 2) {
     if (conv.pixels() % pixels != 0) break;
-    Offer offer = conv_wgmma_offer(request, joined(conv, pixels), Layout::nhwc);
+    Offer offer = conv_matrix_offer(request, with_joined_pixels(conv, pixels), Layout::nhwc);
     const Candidates* candidates = std::get_if<Candidates>(&offer);
     if (candidates == nullptr) continue;
     for (Candidate candidate : *candidates) {
