@@ -1,155 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain: 1x1, 3x3, 1x1 with what is added to it, the bottleneck of ResNets.
+// A bottleneck by warpgroups of a Hopper, and which of the two families runs one.
 #include <algorithm>
 
 #include "backends/cuda/families/bottleneck/bottleneck.h"
+#include "backends/cuda/families/bottleneck_mma/bottleneck_mma.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/tensor_map.h"
 #include "core/divide.h"
-#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
 
 using bottleneck::Bottleneck;
 using bottleneck::kChannels;
-using bottleneck::Shortcut;
+using bottleneck::WgmmaBottleneck;
 
-constexpr s64 kMostGroups = 4;  // of 64 channels of y: what is added to them waits in registers
-constexpr s64 kMostProjected =
-    2;  // chunks of 64 channels of x that a projection holds in registers
 constexpr s64 kTmaAlignment = 16;
-
-// Nodes; -1 where there is none.
-struct Parts {
-  s32 reduce = -1, spatial = -1, expand = -1, project = -1;
-  ValueId shortcut = kNoValue;
-};
-
-bool is_convolution(const Graph& graph, s32 n, s64 kernel) {
-  if (n < 0) return false;
-  const Node& node = graph.nodes[static_cast<size_t>(n)];
-  if (node.op->name != "QConv") return false;
-  const Tensor* weights = graph.constant_input(node, kProductWeights);
-  return weights != nullptr && weights->shape().rank() == 4 && weights->shape()[2] == kernel &&
-         weights->shape()[3] == kernel;
-}
-
-// `expand` is -1 where the node ends no bottleneck.
-Parts parts_of(const Graph& graph, const Uses& uses, u32 last) {
-  const auto input = [&](s32 n, size_t i) { return graph.nodes[static_cast<size_t>(n)].input(i); };
-  Parts parts;
-  const s32 expand = static_cast<s32>(last);
-  if (!is_convolution(graph, expand, 1)) return parts;
-  parts.spatial = uses.producer(input(expand, kProductX));
-  if (!is_convolution(graph, parts.spatial, 3)) return parts;
-  parts.reduce = uses.producer(input(parts.spatial, kProductX));
-  if (!is_convolution(graph, parts.reduce, 1)) return parts;
-  const ValueId x = input(parts.reduce, kProductX);
-  const ValueId residual = input(expand, kProductResidual), addend = input(expand, kProductAddend);
-  parts.shortcut = residual != kNoValue ? residual : addend;
-  if (parts.shortcut != kNoValue && parts.shortcut != x) {
-    if (graph.is_constant(parts.shortcut)) return parts;
-    parts.project = uses.producer(parts.shortcut);
-    if (!is_convolution(graph, parts.project, 1) || input(parts.project, kProductX) != x)
-      return parts;
-  }
-  parts.expand = expand;
-  return parts;
-}
-
-std::string read_part(const LowerRequest& request, s32 part, const char* name, ConvRequest& conv) {
-  const LowerRequest alone = part_request(request, static_cast<size_t>(part));
-  std::string reason = read_conv(alone, conv);
-  if (reason.empty() && conv.geometry.groups != 1) reason = "it has groups";
-  if (reason.empty() && conv.product.table) reason = "it has a table";
-  if (reason.empty() && conv.product.real()) reason = "its result is real";
-  conv.t_fits = reason.empty() && conv.sums_fit();
-  return reason.empty() ? "" : fmt::format("{}: {}", name, reason);
-}
-
-EpilogueSpec end_of(const ConvRequest& conv) {
-  EpilogueSpec end = epilogue_spec(conv.product);
-  end.t_fits = conv.t_fits;
-  return end;
-}
-
-// Without what y's place and the chip decide.
-bottleneck::Spec spec_of(const Bottleneck& block, Shortcut shortcut) {
-  const ConvRequest& y = block.expand;
-  return {.width = field_of(y.w().out),
-          .height = field_of(y.h().out),
-          .rows = field_of(y.geometry.batch * y.h().out),
-          .chunks = field_of(ceil_div(block.reduce.cin(), s64{kChannels})),
-          .cout = field_of(y.cout()),
-          .shortcut = shortcut,
-          .x_signed = block.reduce.product.x_s8,
-          .reduced_signed = block.spatial.product.x_s8,
-          .spatial_signed = y.product.x_s8,
-          .border = block.spatial.product.epilogue.zero_point(kProductX),
-          .y = {},
-          .y_access = 1,
-          .warpgroups = 3,
-          .stages = 2,
-          .bias_added = false,
-          .reduce = end_of(block.reduce),
-          .spatial = end_of(block.spatial),
-          .expand = end_of(y),
-          .project = shortcut == Shortcut::projection ? end_of(block.project) : EpilogueSpec{}};
-}
-
-std::string read_bottleneck(const LowerRequest& request, Bottleneck& block) {
-  const Graph& body = chain_body(request.node);
-  const Parts parts = parts_of(body, Uses(body), static_cast<u32>(body.nodes.size() - 1));
-  const Shortcut shortcut = parts.shortcut == kNoValue ? Shortcut::none
-                            : parts.project < 0        ? Shortcut::identity
-                                                       : Shortcut::projection;
-  std::string reason = read_part(request, parts.reduce, "reduce", block.reduce);
-  if (reason.empty()) reason = read_part(request, parts.spatial, "spatial", block.spatial);
-  if (reason.empty()) reason = read_part(request, parts.expand, "expand", block.expand);
-  if (reason.empty() && parts.project >= 0)
-    reason = read_part(request, parts.project, "project", block.project);
-  if (reason.empty()) block.spec = spec_of(block, shortcut);
-  return reason;
-}
-
-bool is_plain_window(const WindowAxis& axis) {
-  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1 && axis.pad_begin == 1 &&
-         axis.pad_end == 1;
-}
-
-// One of them is added to y; the others end with their own codes.
-bool adds_once(const Bottleneck& block) {
-  const auto adds = [](const ConvRequest& conv) {
-    return int{conv.product.has_residual} + int{conv.product.has_addend};
-  };
-  if (adds(block.reduce) + adds(block.spatial) > 0) return false;
-  if (block.projects() && adds(block.project) > 0) return false;
-  return adds(block.expand) <= 1;
-}
-
-std::string reject(const Bottleneck& block) {
-  const bool projects = block.projects();
-  if (!block.reduce.pointwise() || !block.expand.pointwise() ||
-      (projects && !block.project.pointwise()))
-    return "a 1x1 convolution has a stride or padding";
-  if (!is_plain_window(block.spatial.h()) || !is_plain_window(block.spatial.w()))
-    return "the 3x3 convolution has a stride, a dilation or other padding than 1";
-  if (!adds_once(block)) return "more than its shortcut is added";
-  if (block.reduce.cin() % kTmaAlignment != 0) return "input channels are not a multiple of 16";
-  if (std::max(block.reduce.cout(), block.spatial.cout()) > kChannels)
-    return fmt::format("{} channels pass between its convolutions, at most {} may",
-                       std::max(block.reduce.cout(), block.spatial.cout()), kChannels);
-  if (groups(block.spec) > kMostGroups)
-    return fmt::format("it has {} output channels, at most {} may be", block.expand.cout(),
-                       kMostGroups * kChannels);
-  if (projects && block.spec.chunks > kMostProjected)
-    return fmt::format("its projection has {} input channels, at most {} may be",
-                       block.project.cin(), kMostProjected * kChannels);
-  if (block.expand.w().out > kChannels)
-    return fmt::format("a row has {} pixels, at most {} may be", block.expand.w().out, kChannels);
-  return {};
-}
 
 // The most rows of x in flight that fit; false: not even the fewest do.
 bool set_stages(bottleneck::Spec& spec, const Chip& chip) {
@@ -160,12 +26,9 @@ bool set_stages(bottleneck::Spec& spec, const Chip& chip) {
   return false;
 }
 
-Launch bottleneck_launch(const Bottleneck& block, const Chip& chip, const BindArgs& bind) {
-  constexpr s64 kWidest = 16;
+Launch bottleneck_launch(const WgmmaBottleneck& block, const Chip& chip, const BindArgs& bind) {
   bottleneck::Spec spec = block.spec;
-  spec.y = block.expand.output_strides(bind.outputs[0]);
-  spec.y_access = field_of(common_power(
-      kWidest, {spec.cout, spec.y.image, spec.y.row, spec.y.pixel, bind.output_offset(0)}));
+  place_block(spec, block, bind);
   return {.source = source_of("bottleneck", spec),
           .shape = {.blocks = std::min<s64>(spec.rows, chip.multiprocessors),
                     .threads = threads(spec),
@@ -173,7 +36,7 @@ Launch bottleneck_launch(const Bottleneck& block, const Chip& chip, const BindAr
                     .programmatic_dependent = true}};
 }
 
-bottleneck::Params bottleneck_params(const Bottleneck& block, const PixelStrides& x,
+bottleneck::Params bottleneck_params(const WgmmaBottleneck& block, const PixelStrides& x,
                                      const StepData& data) {
   const s64 tile_rows = s64{tiles(block.spec).all} * kChannels;
   const WindowAxis &h = block.reduce.h(), &w = block.reduce.w();
@@ -193,7 +56,7 @@ bottleneck::Params bottleneck_params(const Bottleneck& block, const PixelStrides
 
 // Each warpgroup walks its share of the rows, and reduces one more at both ends; those that share a multiprocessor wait for each other. The
 // terms are a fit to ResNet-50's, at batches of 1 to 256.
-f64 bottleneck_cost(const Bottleneck& block, const Chip& chip) {
+f64 bottleneck_cost(const WgmmaBottleneck& block, const Chip& chip) {
   const Costs& costs = chip.costs();
   const f64 chunks = static_cast<f64>(block.spec.chunks),
             groups = static_cast<f64>(bottleneck::groups(block.spec));
@@ -214,27 +77,11 @@ f64 bottleneck_cost(const Bottleneck& block, const Chip& chip) {
   return std::max(busy, bytes_cost(bytes, chip));
 }
 
-}  // namespace
-
-std::vector<u32> find_bottleneck(const Graph& graph, const Uses& uses, u32 last) {
-  const Parts parts = parts_of(graph, uses, last);
-  if (parts.expand < 0 || (parts.project >= 0 && parts.project == parts.reduce)) return {};
-  std::vector<u32> nodes;
-  for (const s32 n : {parts.reduce, parts.spatial, parts.expand, parts.project}) {
-    if (n >= 0) nodes.push_back(static_cast<u32>(n));
-  }
-  std::ranges::sort(nodes);
-  return nodes;
-}
-
-Offer offer_bottleneck(const LowerRequest& request) {
+Offer offer_by_warpgroups(const LowerRequest& request, const Bottleneck& read) {
   const CudaDevice& device = device_of(request);
-  if (std::string reason = device.chip().reject_without({Instruction::wgmma, Instruction::tma});
-      !reason.empty())
-    return Reject{reason};
-  Bottleneck block;
-  if (std::string reason = read_bottleneck(request, block); !reason.empty()) return Reject{reason};
-  if (std::string reason = reject(block); !reason.empty()) return Reject{reason};
+  WgmmaBottleneck block{read, {}};
+  set_block(block.spec, read);
+  block.spec.warpgroups = 3;
   block.spec.bias_added = !biases_have_digits(block);
   if (!set_stages(block.spec, device.chip()))
     return Reject{"its weights and rows do not fit the chip"};
@@ -258,6 +105,17 @@ Offer offer_bottleneck(const LowerRequest& request) {
                     };
                   });
   return candidate;
+}
+
+}  // namespace
+
+Offer offer_bottleneck(const LowerRequest& request) {
+  Bottleneck block;
+  if (std::string reason = bottleneck::read(request, block); !reason.empty()) return Reject{reason};
+  const Chip& chip = device_of(request).chip();
+  if (chip.reject_without({Instruction::wgmma, Instruction::tma}).empty())
+    return offer_by_warpgroups(request, block);
+  return bottleneck_mma::offer(request, block);
 }
 
 }  // namespace octet::cuda
