@@ -33,10 +33,11 @@ Offer wider_groups(const LowerRequest& request, const ConvRequest& conv) {
   Candidates all;
   const s64 groups = conv.geometry.groups;
   for (s64 each = 2; groups % each == 0 && each * conv.cin() <= kWidestGroup; each *= 2) {
-    Candidate candidate =
-        conv_mma_candidate(request, with_groups(conv, groups / each), Layout::nhwc);
-    candidate.kernel = fmt::format("grouped{}_{}", each, candidate.kernel);
-    all.push_back(std::move(candidate));
+    for (Candidate candidate :
+         conv_mma_candidates(request, with_groups(conv, groups / each), Layout::nhwc)) {
+      candidate.kernel = fmt::format("grouped{}_{}", each, candidate.kernel);
+      all.push_back(std::move(candidate));
+    }
   }
   if (all.empty()) return Reject{"its groups are wide, or not of an even number"};
   return all;

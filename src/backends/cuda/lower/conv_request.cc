@@ -128,7 +128,7 @@ Offer conv_matrix_offer(const LowerRequest& request, const ConvRequest& conv, La
     return conv_wgmma_offer(request, conv, layout);
   if (conv.product.real() && conv.product.real_type != Number::f32)
     return Reject{"mma.sync's kernel stores reals as f32 alone"};
-  return Candidates{conv_mma_candidate(request, conv, layout)};
+  return conv_mma_candidates(request, conv, layout);
 }
 
 Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout) {

@@ -98,8 +98,8 @@ ConvRequest with_groups(const ConvRequest& conv, s64 groups);
 // A 1x1 convolution of whose pixels so many neighbours are one: the weights are a block for each along the diagonal.
 ConvRequest with_joined_pixels(const ConvRequest& conv, s64 pixels);
 
-// By families/conv_mma/, on any GPU.
-Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
+// By families/conv_mma/, on any GPU: the cheapest, or all where they are measured.
+Candidates conv_mma_candidates(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // By families/conv_wgmma/.
 Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);
 // By conv_wgmma where the chip has it, else by conv_mma.

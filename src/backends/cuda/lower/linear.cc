@@ -38,9 +38,9 @@ Offer lower_linear_wgmma(const LowerRequest& request) {
 Offer lower_linear_mma(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_linear(request, conv); !reason.empty()) return Reject{reason};
-  Candidate candidate = conv_mma_candidate(request, conv, Layout::linear);
-  candidate.by_image = conv.x.rank() > 1;
-  return candidate;
+  Candidates candidates = conv_mma_candidates(request, conv, Layout::linear);
+  for (Candidate& candidate : candidates) candidate.by_image = conv.x.rank() > 1;
+  return candidates;
 }
 
 }  // namespace octet::cuda

@@ -135,7 +135,7 @@ __device__ __forceinline__ void store_row(const EpilogueParams& p, const u8* tab
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid_constant__ Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads, blocks_at_once(s)) octet_kernel(const __grid_constant__ Params p) {
   let_successor_begin();
   wait_for_predecessor();
   const s32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QConv by mma.sync. Any geometry, on any GPU.
 #include <algorithm>
+#include <optional>
 
 #include "backends/cuda/families/conv_mma/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
@@ -45,6 +46,21 @@ Spec choose_tile(const ConvRequest& conv, const Chip& chip) {
   if (blocks(spec) < chip.multiprocessors) spec.warps_n = 1;
   spec.stages = stages_of(spec, chip);
   return spec;
+}
+
+// The same tile by half as many warps, each of twice the pixels: weights are read from shared memory half as often. Nothing where a thread has no registers for it.
+std::optional<Spec> taller(Spec spec, const Chip& chip) {
+  constexpr s32 kMostSums = 32;  // of 4 for a pair of tiles
+  spec.warps_m /= 2, spec.tiles_m *= 2;
+  if (spec.warps_m == 0 || spec.tiles_m * spec.tiles_n > kMostSums) return std::nullopt;
+  spec.stages = stages_of(spec, chip);
+  return spec;
+}
+
+// Bytes that a product of 16 pixels by 8 channels reads of shared memory, by those it reads in warps of 32 pixels.
+f64 shared_ratio(const Spec& spec) {
+  const auto bytes = [&](f64 tiles_m) { return 1 / tiles_m * 0.5 + 1.0 / spec.tiles_n; };
+  return bytes(spec.tiles_m) / bytes(2);
 }
 
 // Params::weights; k goes over taps, then channels.
@@ -96,7 +112,8 @@ f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
   work.tiles = blocks(spec);
   const f64 k = static_cast<f64>(k_tiles(spec)) * spec.bk;
   const f64 bm = conv_mma::bm(spec), bn = conv_mma::bn(spec);
-  work.multiply_cycles = bm * bn * k / costs.rate_mma_s8;
+  work.multiply_cycles =
+      bm * bn * k / costs.rate_mma_s8 * (1 + costs.conv_mma_shared * (shared_ratio(spec) - 1));
   // Several blocks hide what each of them waits for.
   if (work.tiles <= chip.multiprocessors) work.multiply_cycles += costs.tile_begin;
   // Of channels of a narrow group whole sectors of the cache come.
@@ -111,11 +128,9 @@ f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
   return tile_cost(work, conv_bytes(conv), chip);
 }
 
-}  // namespace
-
-Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout) {
+Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, const Spec& spec,
+                        Layout layout) {
   const CudaDevice& device = device_of(request);
-  const Spec spec = choose_tile(conv, device.chip());
   Candidate candidate =
       conv_candidate(request, fmt::format("conv_mma_{}x{}", bm(spec), bn(spec)), layout);
   candidate.cost = cost(conv, spec, device.chip());
@@ -131,10 +146,27 @@ Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& con
   return candidate;
 }
 
+}  // namespace
+
+Candidates conv_mma_candidates(const LowerRequest& request, const ConvRequest& conv,
+                               Layout layout) {
+  const Chip& chip = device_of(request).chip();
+  const Spec usual = choose_tile(conv, chip);
+  Candidates all{candidate_for(request, conv, usual, layout)};
+  // A Hopper's warpgroups take what would gain.
+  const std::optional<Spec> other =
+      chip.has(Instruction::wgmma) ? std::nullopt : taller(usual, chip);
+  if (!other) return all;
+  all.push_back(candidate_for(request, conv, *other, layout));
+  all.back().kernel += "_tall";
+  if (request.target.keep_others || request.target.tuning != nullptr) return all;
+  return {all[all[1].cost < all[0].cost ? 1 : 0]};
+}
+
 Offer lower_conv_mma(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
-  return conv_mma_candidate(request, conv, Layout::nhwc);
+  return conv_mma_candidates(request, conv, Layout::nhwc);
 }
 
 }  // namespace octet::cuda

@@ -22,9 +22,13 @@ namespace octet::cuda::conv_mma {
   FIELD(s32, stages)
 OCTET_SPEC(Spec, CONV_MMA_FIELDS)
 
+// Of a thread.
+constexpr s32 sums(const Spec& s) { return 4 * s.tiles_m * s.tiles_n; }
+
 #define CONV_MMA_RULES(RULE)                                                                   \
   RULE(s.bk == 64 || s.bk == 128, "a row of shared memory is swizzled within 64 or 128 bytes") \
   RULE(s.stages >= 2, "one stage is loaded while another is multiplied")                       \
+  RULE(sums(s) <= 128, "a thread has registers for 128 sums")                                  \
   RULE(s.tiles_n % 2 == 0, "ldmatrix brings weights of two tiles at once")                     \
   RULE(s.window.cin % s.x_access == 0, "a load would cross into another tap")                  \
   RULE(2 * s.tiles_n % s.y_access == 0, "a thread owns 2 * tiles_n channels")
@@ -33,6 +37,12 @@ OCTET_RULES(Spec, CONV_MMA_RULES)
 constexpr s32 bm(const Spec& s) { return 16 * s.tiles_m * s.warps_m; }  // pixels of a block
 constexpr s32 bn(const Spec& s) { return 8 * s.tiles_n * s.warps_n; }   // channels
 constexpr s32 threads(const Spec& s) { return 32 * s.warps_m * s.warps_n; }
+// Blocks that a multiprocessor has registers for: one block alone would wait for its own loads. Beside its sums a thread has addresses, operands and ends.
+constexpr s32 blocks_at_once(const Spec& s) {
+  constexpr s32 kRegisters = 65536;
+  const s32 of_thread = sums(s) <= 32 ? 80 : sums(s) <= 64 ? 128 : 255;
+  return kRegisters / (of_thread * threads(s));
+}
 constexpr s32 k_all(const Spec& s) { return s.window.taps_h * s.window.taps_w * s.window.cin; }
 constexpr s32 k_tiles(const Spec& s) { return ceil_div_s32(k_all(s), s.bk); }
 constexpr s32 n_tiles(const Spec& s) { return ceil_div_s32(s.window.cout, bn(s)); }
