@@ -79,7 +79,7 @@ PROOFS = (
              (*RUN, "src/passes/**/*", "src/precision/**/*", "src/calibrate/**/*", "src/pipeline/**/*", "src/inspect/search/*", "cli/commands/sensitivity.cc",
               "tests/models/sensitivity_test.py", "tests/rankings.py"), 7),
     released("gpu.sweeps_9.0", "the emulated Hopper with three times the cases of a run of CI", CUDA, 4),
-    Proof("chips", "chips", "kernels of eleven networks and of the GPU's tests as machine code of ten architectures", "release",
+    Proof("chips", "chips", "kernels of eleven networks and of the GPU's tests as machine code of eleven architectures", "release",
           ("octet_cli", "gpu_tests", "cuda_emulated"), ".venv/bin/python tests/gpu/chips.py", (*CUDA, "tests/gpu/chips.py"), ADDED, 15, "build/chips.json"),
     released("onnxruntime.models_all", "every model of ../shared in ONNX Runtime, equal to octet run to the byte",
              (*RUN, "src/onnx/**/*", "src/passes/**/*", "src/precision/**/*", "src/calibrate/**/*", "src/pipeline/**/*", "integrations/onnxruntime/**/*",

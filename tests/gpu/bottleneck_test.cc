@@ -219,7 +219,7 @@ TEST(GpuBottleneck, OfResNetsFirstLayers) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
-  // Of one image the parts may take less time.
+  const DearChains whatever_they_cost;  // of one image the parts may take less time
   const bool small = is_emulated(*device);
   BlockCase identity{.batch = small ? 1 : 8, .height = small ? 3 : 56, .width = 56, .outputs = 256};
   BlockCase first = identity;
@@ -239,6 +239,7 @@ TEST(GpuBottleneck, RowsTakePlacesOfEarlierOnes) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
+  const DearChains whatever_it_costs;
   const BlockCase c{.batch = 2, .height = 40, .width = 20};
   EXPECT_TRUE(is_one_kernel(c, 3, *device));
 }

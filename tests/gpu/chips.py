@@ -23,7 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 # One of each architecture that kernels are compiled for.
-CHIPS = {"sm75": "7.5", "sm80": "8.0", "sm86": "8.6", "sm87": "8.7", "sm89": "8.9", "sm90": "9.0", "sm100": "10.0", "sm103": "10.3", "sm120": "12.0", "sm121": "12.1"}
+CHIPS = {"sm75": "7.5", "sm80": "8.0", "sm86": "8.6", "sm87": "8.7", "sm89": "8.9", "sm90": "9.0", "sm100": "10.0", "sm103": "10.3", "sm110": "11.0", "sm120": "12.0", "sm121": "12.1"}
 NETWORKS = ("cifar10_resnet20", "cifar10_silunet", "cifar10_vit", "mobilenet_v2_imagenet", "retinaface_mobilenet025", "yolox_nano", "yunet_n_dynamic",
             "super_resolution", "style_candy_instancenorm", "vit_tracker", "shufflenet_v2_imagenet_qoperator")
 PRECISIONS = {"int8": ["--int8"], "int8_f16": ["--int8", "--fp16"], "f16": ["--fp16"]}

@@ -48,19 +48,14 @@ Spec choose_tile(const ConvRequest& conv, const Chip& chip) {
   return spec;
 }
 
-// The same tile by half as many warps, each of twice the pixels: weights are read from shared memory half as often. Nothing where a thread has no registers for it.
+// The same tile by half as many warps, each of 32 pixels in place of 16: weights are read from shared memory half as often. Four warps at the least.
 std::optional<Spec> taller(Spec spec, const Chip& chip) {
-  constexpr s32 kMostSums = 32;  // of 4 for a pair of tiles
-  spec.warps_m /= 2, spec.tiles_m *= 2;
-  if (spec.warps_m == 0 || spec.tiles_m * spec.tiles_n > kMostSums) return std::nullopt;
+  constexpr s32 kFewestThreads = 128;
+  if (spec.tiles_m != 1) return std::nullopt;
+  spec.warps_m /= 2, spec.tiles_m = 2;
+  if (threads(spec) < kFewestThreads) return std::nullopt;
   spec.stages = stages_of(spec, chip);
   return spec;
-}
-
-// Bytes that a product of 16 pixels by 8 channels reads of shared memory, by those it reads in warps of 32 pixels.
-f64 shared_ratio(const Spec& spec) {
-  const auto bytes = [&](f64 tiles_m) { return 1 / tiles_m * 0.5 + 1.0 / spec.tiles_n; };
-  return bytes(spec.tiles_m) / bytes(2);
 }
 
 // Params::weights; k goes over taps, then channels.
@@ -106,14 +101,14 @@ BlobRecipe packing(const ConvRequest& conv, const Spec& spec) {
           [conv, spec] { return packed(conv, spec); }};
 }
 
-f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
+// `longer`: how much longer products take than in the usual tile.
+f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip, f64 longer) {
   const Costs& costs = chip.costs();
   TileWork work;
   work.tiles = blocks(spec);
   const f64 k = static_cast<f64>(k_tiles(spec)) * spec.bk;
   const f64 bm = conv_mma::bm(spec), bn = conv_mma::bn(spec);
-  work.multiply_cycles =
-      bm * bn * k / costs.rate_mma_s8 * (1 + costs.conv_mma_shared * (shared_ratio(spec) - 1));
+  work.multiply_cycles = bm * bn * k / costs.rate_mma_s8 * longer;
   // Several blocks hide what each of them waits for.
   if (work.tiles <= chip.multiprocessors) work.multiply_cycles += costs.tile_begin;
   // Of channels of a narrow group whole sectors of the cache come.
@@ -129,11 +124,11 @@ f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
 }
 
 Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, const Spec& spec,
-                        Layout layout) {
+                        Layout layout, f64 longer) {
   const CudaDevice& device = device_of(request);
   Candidate candidate =
       conv_candidate(request, fmt::format("conv_mma_{}x{}", bm(spec), bn(spec)), layout);
-  candidate.cost = cost(conv, spec, device.chip());
+  candidate.cost = cost(conv, spec, device.chip(), longer);
   candidate.macs_per_cycle = device.chip().costs().rate_mma_s8 * device.chip().multiprocessors;
   set_step(
       candidate, device,
@@ -152,12 +147,12 @@ Candidates conv_mma_candidates(const LowerRequest& request, const ConvRequest& c
                                Layout layout) {
   const Chip& chip = device_of(request).chip();
   const Spec usual = choose_tile(conv, chip);
-  Candidates all{candidate_for(request, conv, usual, layout)};
+  Candidates all{candidate_for(request, conv, usual, layout, 1)};
   // A Hopper's warpgroups take what would gain.
   const std::optional<Spec> other =
       chip.has(Instruction::wgmma) ? std::nullopt : taller(usual, chip);
   if (!other) return all;
-  all.push_back(candidate_for(request, conv, *other, layout));
+  all.push_back(candidate_for(request, conv, *other, layout, chip.costs().conv_mma_tall));
   all.back().kernel += "_tall";
   if (request.target.keep_others || request.target.tuning != nullptr) return all;
   return {all[all[1].cost < all[0].cost ? 1 : 0]};
