@@ -47,6 +47,15 @@ AxisParts::AxisParts(const Shape& shape) {
   }
 }
 
+AxisParts::AxisParts(const Shape& shape, s64 inner) : AxisParts(shape) {
+  const s64 whole = axes_.empty() ? 0 : axes_.back().size;
+  known_ = known_ && inner > 1 && whole > inner && whole % inner == 0;
+  if (!known_) return;
+  first_.back() = whole / inner;
+  axes_.back().parts.push_back(static_cast<int>(first_.size()));
+  first_.push_back(inner);
+}
+
 bool AxisParts::move(const Graph& graph, const Node& node) {
   if (!known_ || !moves_axes(node)) return false;
   if (!is_op(node, "Transpose")) {
@@ -80,26 +89,30 @@ bool AxisParts::reshape(const std::vector<s64>& to) {
   return true;
 }
 
-// Axes that make up the others, in order.
+// Axes that make up the others, in order: from either end those that are equal, and between them all that are left make one.
 bool AxisParts::group(const std::vector<Axis>& from, const std::vector<s64>& to,
                       std::vector<Axis>& made) const {
   std::vector<int> parts;
   for (const Axis& axis : from) parts.insert(parts.end(), axis.parts.begin(), axis.parts.end());
-  const s64 wide = std::ranges::count_if(to, [](s64 dim) { return dim != 1; });
-  size_t next = 0;
-  for (const s64 dim : to) {
-    made.push_back({{}, dim});
-    if (dim == 1) continue;
-    if (wide == 1) {
-      made.back().parts = parts;
-      next = parts.size();
-    } else if (next < parts.size() && first_[static_cast<size_t>(parts[next])] == dim) {
-      made.back().parts = {parts[next++]};
-    } else {
-      return false;
-    }
+  std::vector<Axis> whole;
+  for (const s64 dim : to) whole.push_back({{}, dim});
+  const auto is_next = [&](size_t part, s64 dim) {
+    return first_[static_cast<size_t>(parts[part])] == dim;
+  };
+  size_t next = 0, left = parts.size(), d = 0, last = to.size();
+  for (; d < last && (to[d] == 1 || (next < left && is_next(next, to[d]))); ++d) {
+    if (to[d] != 1) whole[d].parts = {parts[next++]};
   }
-  return next == parts.size();
+  for (; last > d && (to[last - 1] == 1 || (left > next && is_next(left - 1, to[last - 1])));
+       --last) {
+    if (to[last - 1] != 1) whole[last - 1].parts = {parts[--left]};
+  }
+  if (last - d > 1 || (last == d) != (next == left)) return false;
+  if (last > d)
+    whole[d].parts.assign(parts.begin() + static_cast<s64>(next),
+                          parts.begin() + static_cast<s64>(left));
+  made.insert(made.end(), whole.begin(), whole.end());
+  return true;
 }
 
 std::optional<std::vector<s64>> AxisParts::perm() const {

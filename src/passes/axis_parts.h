@@ -17,6 +17,8 @@ bool moves_axes(const Node& node);
 class AxisParts {
  public:
   explicit AxisParts(const Shape& shape);
+  // Of a value whose last axis is two, `inner` the size of the second: axes of the first value are then those.
+  AxisParts(const Shape& shape, s64 inner);
 
   // Behind one more node; false where it does something else to the axes.
   bool move(const Graph& graph, const Node& node);

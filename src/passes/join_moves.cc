@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposes, Reshapes, Squeezes and Unsqueezes one behind another that only turn axes become one Transpose, or nothing: exporters join
-// the batch and the heads of attention to turn the keys, and part them again. Runs when types are known.
+// the batch and the heads of attention to turn the keys, and part them again. Where they part the last axis on the way, as heads are parted of the width of a
+// model, a Reshape does that first and the Transpose the rest. Runs when types are known.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@ class MoveJoiner : GraphPass {
     for (Node& node : graph_.nodes) {
       for (ValueId& id : node.inputs) id = source_of(id);
     }
+    edit_.apply();
   }
 
  private:
@@ -43,8 +46,11 @@ class MoveJoiner : GraphPass {
     Found best;
     for (;;) {
       const ValueId from = moves.back()->inputs[0];
-      if (const auto perm = perm_of(moves, from)) best = {from, *perm, moves.size()};
-      const Node* before = producer_of(graph_, uses_, from);
+      if (const auto perm = perm_of(moves, AxisParts(graph_.value(from).type.shape)))
+        best = {from, *perm, moves.size(), 0};
+      else if (const auto parted = parted_by(moves, from))
+        best = *parted;
+      const Node* before = made_.contains(from) ? nullptr : producer_of(graph_, uses_, from);
       if (before == nullptr || !moves_axes(*before) || moves.size() == kMostMoves) break;
       moves.push_back(before);
     }
@@ -55,16 +61,48 @@ class MoveJoiner : GraphPass {
     ValueId from = kNoValue;
     std::vector<s64> perm;
     size_t count = 0;  // of moves
+    s64 inner = 0;     // of the last axis, which is two; 0: it is one
   };
 
-  // How the moves, the last first, turn the axes of `from`; nothing where they do more.
+  // How the moves, the last first, turn the axes; nothing where they do more.
   std::optional<std::vector<s64>> perm_of(const std::vector<const Node*>& moves,
-                                          ValueId from) const {
-    AxisParts parts(graph_.value(from).type.shape);
+                                          AxisParts parts) const {
     for (size_t i = moves.size(); i-- > 0;) {
       if (!parts.move(graph_, *moves[i])) return {};
     }
     return parts.perm();
+  }
+
+  // Where the last axis of `from` is first parted by a size that the result has; nothing where that would be as many nodes.
+  std::optional<Found> parted_by(const std::vector<const Node*>& moves, ValueId from) const {
+    constexpr size_t kMade = 2;
+    if (moves.size() <= kMade) return {};
+    const Shape &source = graph_.value(from).type.shape,
+                &result = graph_.value(moves[0]->outputs[0]).type.shape;
+    if (source.is_unknown() || result.is_unknown() || result.rank() != source.rank() + 1) return {};
+    for (int d = result.rank(); d-- > 0;) {
+      if (const auto perm = perm_of(moves, AxisParts(source, result[d])))
+        return Found{from, *perm, moves.size(), result[d]};
+    }
+    return {};
+  }
+
+  // The value with its last axis as two.
+  ValueId parted(const Node& last, ValueId from, s64 inner) {
+    const TensorType type = graph_.value(from).type;
+    std::vector<s64> sizes(static_cast<size_t>(type.shape.rank() - 1), 0);  // as they are
+    Shape shape;
+    for (int d = 0; d + 1 < type.shape.rank(); ++d) shape.push_back(type.shape[d]);
+    for (const s64 size : {type.shape[type.shape.rank() - 1] / inner, inner})
+      sizes.push_back(size), shape.push_back(size);
+    const ValueId constant =
+        graph_.add_constant(last.name + ".sizes", Tensor::of<s64>(Shape{std::ssize(sizes)}, sizes));
+    Node part = node_beside(last, find_op("Reshape"), last.name + ".parts", {from, constant});
+    part.outputs = {graph_.add_value(part.name, TensorType{type.dtype, shape})};
+    const ValueId id = part.outputs[0];
+    made_.insert(id);
+    edit_.insert_before(static_cast<size_t>(&last - graph_.nodes.data()), std::move(part));
+    return id;
   }
 
   void replace(Node& last, const Found& found, const std::vector<const Node*>& moves) {
@@ -82,7 +120,8 @@ class MoveJoiner : GraphPass {
       take_origins(last, graph_.nodes[static_cast<size_t>(moves[i] - graph_.nodes.data())]);
     }
     last.op = find_op("Transpose");
-    last.inputs = {source_of(found.from)};
+    const ValueId from = source_of(found.from);
+    last.inputs = {found.inner == 0 ? from : parted(last, from, found.inner)};
     last.attrs = Attrs();
     set_attribute<&TransposeAttributes::perm>(last.attrs, found.perm);
   }
@@ -98,6 +137,8 @@ class MoveJoiner : GraphPass {
   static constexpr size_t kMostMoves = 8;
 
   std::unordered_map<ValueId, ValueId> same_;
+  std::unordered_set<ValueId> made_;
+  GraphEdit edit_{graph_};
 };
 
 }  // namespace

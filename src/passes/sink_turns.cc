@@ -50,6 +50,8 @@ class TurnSinker : GraphPass {
         sink_rows(node);
       } else if (is_op(node, "Reshape")) {
         sink_parting(node);
+      } else if (is_op(node, "Gather")) {
+        sink_part(node);
       }
     }
     edit_.apply();
@@ -109,7 +111,7 @@ class TurnSinker : GraphPass {
 
   // Whether the value's reader, past biases and moves, is a Transpose: another one before it costs nothing.
   bool leads_to_turn(ValueId id) const {
-    for (int steps = 0; steps < kMostSteps; ++steps) {
+    for (size_t steps = 0; steps < kMostSteps; ++steps) {
       const Node* reader = reader_of(id);
       if (reader == nullptr || reader->outputs.size() != 1) return false;
       if (is_op(*reader, "Transpose")) return true;
@@ -175,6 +177,51 @@ class TurnSinker : GraphPass {
     node.inputs[1] = sizes_behind(node, rows, to);
     node.attrs = Attrs();  // zeros keep sizes
     turn_behind(node, turned);
+  }
+
+  // A Gather of one index of an axis, of a value that moves turn further.
+  void sink_part(Node& node) {
+    const Tensor* index = graph_.constant_input(node, 1);
+    if (index == nullptr || index->shape().rank() != 0 || !leads_to_turn(node.outputs[0])) return;
+    const std::optional<Turned> whole = turned_by(node.inputs[0]);
+    if (!whole || !rewrites_.allow()) return;
+    Turned part = *whole;
+    const s64 axis = attribute_of<&AxisAttributes::axis>(node), rank = std::ssize(part.perm);
+    const auto at = part.perm.begin() + (axis < 0 ? axis + rank : axis);
+    const s64 own = *at;
+    part.perm.erase(at);
+    for (s64& other : part.perm) other -= other > own ? 1 : 0;
+    node.inputs[0] = part.source;
+    set_attribute<&AxisAttributes::axis>(node.attrs, own);
+    turn_behind(node, part);
+  }
+
+  // How moves have turned what stands before them, from the first of them on that is known.
+  std::optional<Turned> turned_by(ValueId id) const {
+    std::vector<const Node*> moves;  // the last first
+    std::optional<Turned> turned;
+    while (moves.size() < kMostSteps) {
+      if (std::optional<Turned> whole = turned_behind(id, moves)) turned = std::move(whole);
+      const Node* before = producer_of(graph_, uses_, id);
+      if (before == nullptr || !moves_axes(*before) || before->outputs[0] != id) break;
+      moves.push_back(before);
+      id = before->inputs[0];
+    }
+    return turned;
+  }
+
+  std::optional<Turned> turned_behind(ValueId id, const std::vector<const Node*>& moves) const {
+    const auto at = turned_.find(id);
+    if (at == turned_.end()) return {};
+    AxisParts parts(shape_of(id));
+    for (size_t i = moves.size(); i-- > 0;) {
+      if (!parts.move(graph_, *moves[i])) return {};
+    }
+    const std::optional<std::vector<s64>> perm = parts.perm();
+    if (!perm) return {};
+    Turned turned{at->second.source, {}, at->second.origins};
+    for (const s64 axis : *perm) turned.perm.push_back(at->second.perm[static_cast<size_t>(axis)]);
+    return turned;
   }
 
   // The first axes as they are, then those of `shape`.
@@ -270,7 +317,7 @@ class TurnSinker : GraphPass {
     return node_beside(node, find_op(op), node.name + "." + std::string(what), std::move(inputs));
   }
 
-  static constexpr int kMostSteps = 8;
+  static constexpr size_t kMostSteps = 8;
 
   GraphEdit edit_{graph_};
   size_t at_ = 0;
