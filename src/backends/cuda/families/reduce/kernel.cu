@@ -15,7 +15,7 @@ REDUCE_RULES(OCTET_RULE_ASSERT)
 
 constexpr s32 kThreads = threads(s), kLanes = s.lanes, kVec = s.vec, kVectors = vectors(s), kInnerBlocks = inner_blocks(s);
 constexpr s64 kRows = rows(s);
-constexpr s32 kUnroll = 4;  // loads that a lane has under way where it waits for them
+constexpr s32 kUnroll = s.has_inner && has_any_order(s.element) ? 8 : 4;  // loads that a lane has under way where it waits for them
 constexpr s32 kLoads = s.loads, kTurns = turns(s);
 constexpr s32 kVectorBytes = (s32)sizeof(Element<s.element>) * kVec;
 constexpr Operation kOperation = s.operation;

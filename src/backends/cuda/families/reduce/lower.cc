@@ -144,7 +144,6 @@ Split free_split(const Axes& axes, s64 sum_bytes, s64 bytes, s64 offset, s64 mul
   const auto wanted = static_cast<s64>(
       std::bit_ceil(static_cast<u64>(split.columns * ceil_div(product_of(axes.reduced), 4))));
   split.lanes = std::clamp(wanted, kFewest, most) / split.columns;
-  split.loads = loads_of(axes, split, bytes);
   return split;
 }
 

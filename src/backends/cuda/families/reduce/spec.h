@@ -88,7 +88,7 @@ constexpr s32 kLanesOfReals = 16;  // docs/numerics.md, section 7
 constexpr s32 vectors(const Spec& s) { return s.inner / s.vec; }
 // Blocks along the inner axis.
 constexpr s32 inner_blocks(const Spec& s) { return ceil_div_s32(vectors(s), s.columns); }
-// Where vectors are words at least, they come through shared memory, so many turns of `loads` at once: no registers wait for them.
+// Where reals are added and vectors are words at least, they come through shared memory, so many turns of `loads` at once: no registers wait for them.
 constexpr s32 kStages = 4;
 constexpr s32 turns(const Spec& s) {
   return s.loads == 0 ? 0 : ceil_div_s32(ceil_div_s32(s.count, s.lanes), s.loads);
