@@ -48,7 +48,7 @@ class MoveJoiner : GraphPass {
       const ValueId from = moves.back()->inputs[0];
       if (const auto perm = perm_of(moves, AxisParts(graph_.value(from).type.shape)))
         best = {from, *perm, moves.size(), 0};
-      else if (const auto parted = parted_by(moves, from))
+      else if (const auto parted = parted_by(moves, from); parted && saves(*parted, best))
         best = *parted;
       const Node* before = made_.contains(from) ? nullptr : producer_of(graph_, uses_, from);
       if (before == nullptr || !moves_axes(*before) || moves.size() == kMostMoves) break;
@@ -73,10 +73,14 @@ class MoveJoiner : GraphPass {
     return parts.perm();
   }
 
-  // Where the last axis of `from` is first parted by a size that the result has; nothing where that would be as many nodes.
+  // Whether fewer nodes are left of the same moves, of which `best` may have joined the last ones.
+  static bool saves(const Found& parted, const Found& best) {
+    const size_t joined = best.count == 0 ? 0 : best.inner == 0 ? 1 : 2;
+    return parted.count - best.count + joined > 2;
+  }
+
+  // Where the last axis of `from` is first parted by a size that the result has.
   std::optional<Found> parted_by(const std::vector<const Node*>& moves, ValueId from) const {
-    constexpr size_t kMade = 2;
-    if (moves.size() <= kMade) return {};
     const Shape &source = graph_.value(from).type.shape,
                 &result = graph_.value(moves[0]->outputs[0]).type.shape;
     if (source.is_unknown() || result.is_unknown() || result.rank() != source.rank() + 1) return {};
