@@ -4,9 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/thread_doubt.h"
+#include "octet/gpus.h"
 #include "octet/machine.h"
 #include "tensorrt/trtexec/log.h"
 
@@ -31,6 +36,53 @@ int64_t memory_mib() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) >> 20;
 }
 
+// The keys in trtexec's order, and what stands beside them.
+struct Block {
+  std::string name, uuid;
+  std::vector<std::pair<std::string, std::string>> available;  // names and UUIDs
+  int id = 0;
+  int major = 0, minor = 0;
+  int multiprocessors = 0;
+  int64_t memory_mib = 0, shared_kib = 0;
+  int bus_bits = 0;
+  bool has_ecc = false;
+  double clock_ghz = 0, memory_clock_ghz = 0;
+};
+
+// What the processor has in a GPU's places.
+Block block_of_host(const DeviceInfo& device) {
+  Block block;
+  block.name = device.chip + ", " + device.level;
+  block.uuid = device.name;
+  block.available = {{block.name, block.uuid}};
+  block.multiprocessors = usable_processors();
+  block.memory_mib = memory_mib();
+  block.shared_kib = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)) >> 10;
+  block.clock_ghz = clock_ghz();
+  return block;
+}
+
+Block block_of(const DeviceInfo& device) {
+  const std::vector<GpuProperties> gpus = list_gpus();
+  const auto gpu = std::ranges::find(gpus, device.name, &GpuProperties::device);
+  if (gpu == gpus.end()) return block_of_host(device);
+  Block block;
+  block.name = gpu->name;
+  block.uuid = gpu->uuid;
+  for (const GpuProperties& each : gpus) block.available.emplace_back(each.name, each.uuid);
+  block.id = static_cast<int>(gpu - gpus.begin());
+  block.major = gpu->compute_major;
+  block.minor = gpu->compute_minor;
+  block.multiprocessors = gpu->multiprocessors;
+  block.memory_mib = gpu->memory_bytes >> 20;
+  block.shared_kib = gpu->shared_bytes >> 10;
+  block.bus_bits = gpu->memory_bus_bits;
+  block.has_ecc = gpu->has_ecc;
+  block.clock_ghz = static_cast<double>(gpu->clock_khz) / 1e6;
+  block.memory_clock_ghz = static_cast<double>(gpu->memory_clock_khz) / 1e6;
+  return block;
+}
+
 }  // namespace
 
 void print_device(const Options& options) {
@@ -38,25 +90,26 @@ void print_device(const Options& options) {
     const std::string doubt = doubt_of_threads(options.threads, options.streams);
     if (!doubt.empty()) log_warning(doubt);
   }
-  const DeviceInfo device = device_info(options.device);
-  const std::string name = device.chip + ", " + device.level;
+  const Block block = block_of(device_info(options.device));
   log_info("=== Device Information ===");
   if (!options.version.old) {
     log_info("Available Devices: ");
-    info("  Device 0: \"{}\" UUID: {}", name, device.name);
+    for (size_t i = 0; i < block.available.size(); ++i)
+      info("  Device {}: \"{}\" UUID: {}", i, block.available[i].first, block.available[i].second);
   }
-  info("Selected Device: {}", name);
+  info("Selected Device: {}", block.name);
   if (!options.version.old) {
-    log_info("Selected Device ID: 0");
-    info("Selected Device UUID: {}", device.name);
+    info("Selected Device ID: {}", block.id);
+    info("Selected Device UUID: {}", block.uuid);
   }
-  log_info("Compute Capability: 0.0");
-  info("SMs: {}", usable_processors());
-  info("Device Global Memory: {} MiB", memory_mib());
-  info("Shared Memory per SM: {} KiB", std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)) >> 10);
-  log_info("Memory Bus Width: 0 bits (ECC disabled)");
-  info("Application Compute Clock Rate: {} GHz", number(clock_ghz()));
-  log_info("Application Memory Clock Rate: 0 GHz");
+  info("Compute Capability: {}.{}", block.major, block.minor);
+  info("SMs: {}", block.multiprocessors);
+  info("Device Global Memory: {} MiB", block.memory_mib);
+  info("Shared Memory per SM: {} KiB", block.shared_kib);
+  info("Memory Bus Width: {} bits (ECC {})", block.bus_bits,
+       block.has_ecc ? "enabled" : "disabled");
+  info("Application Compute Clock Rate: {} GHz", number(block.clock_ghz));
+  info("Application Memory Clock Rate: {} GHz", number(block.memory_clock_ghz));
   log_info("");
   log_info(
       "Note: The application clock rates do not reflect the actual clock rates that the GPU is "

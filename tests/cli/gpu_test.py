@@ -11,6 +11,7 @@ import unittest
 import plugins
 from harness import DIGITS, EMULATOR, digits, digits_engine, emulated_gpu, main, octet
 from processes import Tag
+from trtexec_support import MODEL, QUICK, lines
 
 DRIVER, NVRTC = EMULATOR / "libcuda_emulated.so", EMULATOR / "libnvrtc_emulated.so"
 
@@ -81,6 +82,26 @@ class Gpu(unittest.TestCase):
         old = self.on_gpu("devices", "--json", OCTET_EMULATED_DEVICES=2, OCTET_EMULATED_CAPABILITY="7.2").json["devices"]
         self.assertEqual(len(old), 3)
         self.assertIn("7.2", old[2]["missing"])
+
+    def test_trtexec_describes_the_gpus(self):
+        def block(*flags, **variables):
+            done = self.on_gpu("trtexec", f"--onnx={MODEL}", *QUICK, *flags, OCTET_EMULATED_DEVICES=2, OCTET_EMULATED_NAME="NVIDIA H200,NVIDIA L4",
+                               OCTET_EMULATED_CAPABILITY="9.0,8.9", OCTET_EMULATED_ATTRIBUTES="16:132,37:6144,13:1980000", **variables)
+            said = lines(done.out)
+            begin = said.index("=== Device Information ===")
+            return said[begin + 1:said.index("", begin)]
+
+        second = block("--device=1")
+        self.assertEqual(second[:3], ["Available Devices: ", '  Device 0: "NVIDIA H200" UUID: GPU-00010203-0405-0607-0809-0a0b0c0d0e0f',
+                                      '  Device 1: "NVIDIA L4" UUID: GPU-10111213-1415-1617-1819-1a1b1c1d1e1f'])
+        memory = second.pop(8)
+        self.assertRegex(memory, r"^Device Global Memory: [1-9]\d* MiB$")
+        self.assertEqual(second[3:], [
+            "Selected Device: NVIDIA L4", "Selected Device ID: 1", "Selected Device UUID: GPU-10111213-1415-1617-1819-1a1b1c1d1e1f",
+            "Compute Capability: 8.9", "SMs: 132", "Shared Memory per SM: 100 KiB", "Memory Bus Width: 6144 bits (ECC enabled)",
+            "Application Compute Clock Rate: 1.98 GHz", "Application Memory Clock Rate: 1 GHz"])
+        self.assertEqual(block("--tensorrtVersion=8.6.1")[:2], ["Selected Device: NVIDIA H200", "Compute Capability: 9.0"])
+        self.assertIn("Compute Capability: 0.0", block("--device=cpu"))
 
     def test_chips_whose_kernels_were_not_measured(self):
         for capability, known, level, tuned in (("9.0", "90", "sm_90a", True), ("8.6", "86,90", "sm_86", False), ("10.0", "80,90,100", "sm_100", False),

@@ -19,6 +19,10 @@ using CUevent = struct CUevent_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 
+struct CUuuid {
+  unsigned char bytes[16];
+};
+
 struct alignas(64) CUtensorMap {
   std::uint64_t opaque[16];
 };
@@ -65,6 +69,7 @@ enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
   kClockKilohertz = 13,
   kMultiprocessors = 16,
+  kHasEcc = 32,
   kMemoryClockKilohertz = 36,
   kMemoryBusBits = 37,
   kL2Bytes = 38,

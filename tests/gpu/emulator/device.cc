@@ -336,6 +336,7 @@ const std::map<int, int>& attributes(int device) {
       {octet::cuda::kClockKilohertz, 1000000},
       {octet::cuda::kMultiprocessors, 4},
       {18, 0},  // integrated
+      {octet::cuda::kHasEcc, 1},
       {octet::cuda::kMemoryClockKilohertz, 1000000},
       {octet::cuda::kMemoryBusBits, 64},
       {octet::cuda::kL2Bytes, 1 << 20},
@@ -367,6 +368,13 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
   const auto at = attributes(device).find(attribute);
   if (at == attributes(device).end()) return kInvalidValue;
   *value = at->second;
+  return 0;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  EMULATED_ENTER("cuDeviceGetUuid_v2", driver);
+  if (device < 0 || device >= devices()) return 101;
+  for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<unsigned char>(16 * device + i);
   return 0;
 }
 
