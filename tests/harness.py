@@ -139,6 +139,12 @@ def need(*modules):
     return found[0] if len(found) == 1 else found
 
 
+def need_gpu():
+    """A GPU that is not emulated, or a skip."""
+    if not all(device["usable"] for device in octet("devices", "--json").json["devices"][:2]):
+        raise unittest.SkipTest("this machine has no GPU")
+
+
 def onnxruntime_session(model, optimized=False):
     """ONNX Runtime on the CPU; not `optimized`, without its own rewrites: the model as written. `model`: a path, or bytes."""
     runtime = need("onnxruntime")
