@@ -16,6 +16,7 @@ OWNERS = {
     "data": {"data", "npz"},
     "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins", "tensorrt_bridge"},
     "calibrate": {"calibrate", "calibration_cache"},
+    "backends": {"gpus"},
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes", "mapped_engine", "plans", "spread", "warm"},
     "pipeline": {"clipping", "compile", "export", "extract", "half_weights", "observation", "provenance", "refit", "simulate", "source_model", "value_types"},
