@@ -2,7 +2,10 @@
 #include "tensorrt/builder/build.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "octet/compile.h"
 #include "octet/error.h"
@@ -107,35 +110,60 @@ std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
   return constraints;
 }
 
+void say_halves(const std::string& types, const Config& config) {
+  config.reporter.log(Severity::kINFO,
+                      types +
+                          ": layers of f16 have its values and half the bytes of weights; on a CPU "
+                          "they are multiplied in f32, which takes no less time");
+}
+
+// The type that a strongly typed network carries, where its layers have one; with several all compute in f32.
+void choose_carried(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
+  std::set<octet::Precision> types;
+  for (const LayerCore* layer : network.layers_of_model()) {
+    const bool converts =
+        layer->kind() == LayerType::kCAST || layer->kind() == LayerType::kIDENTITY;
+    if (!converts && computes(*layer)) types.insert(precision_of(layer->outputs[0]->getType()));
+  }
+  types.erase(octet::Precision::none);
+  if (types.size() != 1) return;
+  plan.f16 = types.contains(octet::Precision::f16);
+  plan.bf16 = types.contains(octet::Precision::bf16);
+  if (plan.f16) say_halves("a strongly typed network of kHALF", config);
+}
+
 // What octet trtexec makes of --fp16 and --bf16: the types of layers that are not INT8.
-void choose_halves(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
+void choose_halves(const Config& config, octet::PrecisionPlan& plan) {
   plan.f16 = config.has(BuilderFlag::kFP16);
   std::string flags = plan.f16 ? "kFP16" : "";
 #if NV_TENSORRT_MAJOR >= 10
   plan.bf16 = config.has(BuilderFlag::kBF16);
   if (plan.bf16) flags += plan.f16 ? " and kBF16" : "kBF16";
-  const bool is_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
-  if (is_typed && !flags.empty()) {
-    plan.f16 = plan.bf16 = false;
-    config.reporter.warn(flags +
-                         " without effect: the network is strongly typed, and each layer computes "
-                         "in the type that it has there");
-  }
-#else
-  static_cast<void>(network);
 #endif
-  if (plan.f16) {
-    config.reporter.log(Severity::kINFO,
-                        flags +
-                            ": layers of f16 have its values and half the bytes of weights; they "
-                            "are multiplied in f32, which takes no less time");
-  }
+  if (plan.f16) say_halves(flags, config);
+}
+
+void warn_of_flags(const Config& config) {
+#if NV_TENSORRT_MAJOR >= 10
+  const bool f16 = config.has(BuilderFlag::kFP16), bf16 = config.has(BuilderFlag::kBF16);
+  if (!f16 && !bf16) return;
+  config.reporter.warn(std::string(f16 ? "kFP16" : "") + (f16 && bf16 ? " and " : "") +
+                       (bf16 ? "kBF16" : "") +
+                       " without effect: the network is strongly typed, and each layer computes "
+                       "in the type that it has there");
+#else
+  static_cast<void>(config);
+#endif
 }
 
 // Without one of the flags types are hints, and the build takes its own choice.
 void choose_types(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
   const bool obeys = config.has(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
-  choose_halves(network, config, plan);
+  if (network.is_strongly_typed()) {
+    warn_of_flags(config);
+    return choose_carried(network, config, plan);
+  }
+  choose_halves(config, plan);
   if (!obeys && !config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) return;
   plan.constraint_mode = obeys ? octet::ConstraintMode::obey : octet::ConstraintMode::prefer;
   plan.constraints = constraints_of(network);

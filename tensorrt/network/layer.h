@@ -50,6 +50,7 @@ class Tensor final : public Handed<ITensor> {
   const std::string& onnx_name() const { return parsed_name.empty() ? unique_name : parsed_name; }
   // What the model holds: a type that is asked for at the border of the network is made there.
   octet::TensorType model_type() const;
+  void touch_readers() const;
 
   struct Interval {
     float min;
@@ -68,6 +69,8 @@ class Tensor final : public Handed<ITensor> {
   TensorFormats formats = 1;
   std::optional<DataType> asked_type;  // by setType()
   octet::TensorType type;  // of an input, or as inferred; with the batch where it is implicit
+  // In a strongly typed network, of reals that the model computes in f32 (typed.cc).
+  std::optional<DataType> carried;
   std::string dimension_names[Dims::MAX_DIMS];
 
  private:

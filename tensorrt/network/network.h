@@ -46,6 +46,7 @@ class Network final : public Handed<INetworkDefinition> {
       : builder(owner), reporter(told), implicit_(implicit), flags_(creation_flags) {}
 
   bool is_implicit() const { return implicit_; }
+  bool is_strongly_typed() const;
   // Infers what a layer gives, and what it needs before.
   void infer(LayerCore& layer);
   std::string unique(const std::string& wanted);

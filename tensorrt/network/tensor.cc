@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "tensorrt/network/network.h"
@@ -57,15 +58,18 @@ octet::TensorType Tensor::model_type() const {
   return result;
 }
 
+void Tensor::touch_readers() const {
+  for (const auto& layer : network.layers) {
+    if (std::ranges::find(layer->inputs, this) != layer->inputs.end()) layer->touch();
+  }
+}
+
 void Tensor::setDimensions(Dims const& dimensions) noexcept {
   guarded(network.reporter, "ITensor::setDimensions", false, [&] {
     need_right(dimensions, "sizes");
     if (!is_input) refuse("the sizes of '" + name + "', which is no input, follow from its layer");
     type.shape = to_shape(network.is_implicit() ? with_front(-1, dimensions) : dimensions);
-    for (const auto& layer : network.layers) {
-      for (const Tensor* tensor : layer->inputs)
-        if (tensor == this) layer->touch();
-    }
+    touch_readers();
     if (!parsed_name.empty()) network.parsed_inputs_changed();
     return true;
   });
@@ -84,6 +88,7 @@ void Tensor::setType(DataType value) noexcept {
   guarded(network.reporter, "ITensor::setType", false, [&] {
     need_right(value, "type");
     asked_type = value;
+    if (is_input && network.is_strongly_typed()) touch_readers();
     return true;
   });
 }
@@ -100,7 +105,8 @@ DataType Tensor::getType() const noexcept {
   return guarded(network.reporter, "ITensor::getType", DataType::kFLOAT, [&] {
     if (asked_type && (is_input || isNetworkOutput())) return *asked_type;
     if (is_input) return to_trt(type.dtype);
-    return to_trt(model_type().dtype);
+    const octet::Dtype inside = model_type().dtype;
+    return carried ? *carried : to_trt(inside);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "octet/value_types.h"
 #include "tensorrt/network/network.h"
 #include "tensorrt/network/plugin_layer.h"
+#include "tensorrt/network/typed.h"
 #include "tensorrt/plugins/operator.h"
 #include "tensorrt/shared/block_format.h"
 
@@ -120,8 +121,7 @@ TensorFormat format_of(const Tensor& tensor, DataType type) {
 // What the client's level has no type for is converted: 64-bit integers at level 8, f64.
 Dtype border_type(const Tensor& tensor) {
   if (is_coded(tensor)) return Dtype::f32;
-  const bool asked = tensor.asked_type || tensor.is_input;
-  return to_octet(asked ? tensor.getType() : to_trt(tensor.model_type().dtype));
+  return to_octet(tensor.getType());
 }
 
 Binding binding_of(const Tensor& tensor, const std::string& onnx) {
@@ -365,6 +365,7 @@ void Network::infer(LayerCore& layer) {
     if (found != types.end()) output->type = found->second;
   }
   layer.inferred = true;
+  if (is_strongly_typed()) carry_types(layer);
 }
 
 void Network::infer_plugin(LayerCore& layer) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builder flags that let layers compute in 16 bits.
+#include <type_traits>
+
 #include "octet/tensor.h"
 #include "support.h"
 
@@ -90,6 +92,64 @@ TEST(Halves, AStronglyTypedNetworkHasItsOwnTypesAndTheLogSaysSo) {
   const size_t first = maker.logger.text.find(said);
   EXPECT_NE(first, std::string::npos) << maker.logger.text;
   EXPECT_EQ(maker.logger.text.find(said, first + 1), std::string::npos) << maker.logger.text;
+}
+
+// 16 bits of x times a third plus x, in a strongly typed network.
+struct TypedMaker : Maker {
+  enum class Reals : uint8_t { halves, floats, floats_behind };
+  explicit TypedMaker(Reals reals)
+      : Maker(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)) {
+    ITensor* x = network->addInput("x", DataType::kHALF, Dims4{1, 1, 1, 1});
+    if (reals == Reals::floats) x = in_f32(x);
+    const Weights kernel =
+        reals == Reals::floats ? weights_of(third) : Weights{DataType::kHALF, &half_third, 1};
+    ITensor* factor = network->addConstant(Dims4{1, 1, 1, 1}, kernel)->getOutput(0);
+    product = network->addElementWise(*x, *factor, ElementWiseOperation::kPROD)->getOutput(0);
+    ITensor* left = product;
+    if (reals == Reals::floats_behind) left = in_f32(left), x = in_f32(x);
+    network->markOutput(
+        *network->addElementWise(*left, *x, ElementWiseOperation::kSUM)->getOutput(0));
+  }
+  ITensor* in_f32(ITensor* x) { return network->addCast(*x, DataType::kFLOAT)->getOutput(0); }
+
+  template <class Output>
+  Output result(octet::f16 x) {
+    Output got{};
+    const Own<ICudaEngine> engine = build();
+    EXPECT_TRUE(engine) << logger.text;
+    if (!engine) return got;
+    const bool is_half = std::is_same_v<Output, octet::f16>;
+    EXPECT_EQ(engine->getTensorDataType(engine->getIOTensorName(1)),
+              is_half ? DataType::kHALF : DataType::kFLOAT);
+    const Own<IExecutionContext> context(engine->createExecutionContext());
+    context->setTensorAddress(engine->getIOTensorName(0), &x);
+    context->setTensorAddress(engine->getIOTensorName(1), &got);
+    EXPECT_TRUE(context->enqueueV3(nullptr)) << logger.text;
+    return got;
+  }
+
+  const Values third = {1.0F / 3};
+  const octet::f16 half_third{1.0F / 3};
+  ITensor* product = nullptr;
+};
+
+// As TensorRT has it: values, and what the network gives, have the types of inputs and weights, and what lies behind conversions to f32 is f32. Layers
+// compute in 16 bits where all do.
+TEST(Halves, AStronglyTypedNetworkComputesInTheTypesThatItCarries) {
+  const octet::f16 x(0.9F);  // whose product, rounded or not, gives two sums
+  const auto real = static_cast<float>(x);
+  TypedMaker halves(TypedMaker::Reals::halves), floats(TypedMaker::Reals::floats),
+      behind(TypedMaker::Reals::floats_behind);
+  EXPECT_EQ(halves.product->getType(), DataType::kHALF);
+  EXPECT_EQ(halves.network->getOutput(0)->getType(), DataType::kHALF);
+  EXPECT_EQ(floats.product->getType(), DataType::kFLOAT);
+  EXPECT_EQ(behind.product->getType(), DataType::kHALF);
+  EXPECT_EQ(behind.network->getOutput(0)->getType(), DataType::kFLOAT);
+
+  const auto product = static_cast<float>(octet::f16(real * static_cast<float>(halves.half_third)));
+  EXPECT_EQ(halves.result<octet::f16>(x).bits, octet::f16(product + real).bits);
+  EXPECT_EQ(floats.result<float>(x), real * floats.third[0] + real);
+  EXPECT_EQ(behind.result<float>(x), real * static_cast<float>(halves.half_third) + real);
 }
 #endif
 

@@ -66,7 +66,9 @@ def tried(name, kind, python_runtime):
     engines = [type(module).__name__ for module in compiled.modules() if "TensorRTModule" in type(module).__name__]
     assert engines, "no part of the network went to TensorRT"
     with torch.no_grad():
-        ours, own = compiled(x).float(), model(x).float()
+        ours, own = compiled(x), model(x)
+        assert ours.dtype == kind, f"the engine gives {ours.dtype}"
+        ours, own = ours.float(), own.float()
         exact = model.double()(x.double()).float()
         model.to(kind)
         return {"engines": engines, "error": (ours - exact).abs().max().item(), "error of PyTorch": (own - exact).abs().max().item(),
