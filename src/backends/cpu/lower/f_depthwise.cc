@@ -94,23 +94,29 @@ struct DepthwiseStep {
   }
 };
 
+auto kernel_for_level(Isa isa) {
+  if (isa.has(Isa::neon)) return depthwise_f32_neon;
+  return isa.has(Isa::vnni) ? depthwise_f32_vnni : depthwise_f32_avx2;
+}
+
 }  // namespace
 
 Offer lower_f_depthwise(const LowerRequest& request) {
   if (!attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"a close result is enough here"};
-  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  const Isa isa = isa_of(request.target);
+  if (!isa.has(Isa::avx2) && !isa.has(Isa::neon))
+    return Reject{"the instruction set has no vectors"};
+  if (!all_f32(request)) return Reject{"an operand is not f32"};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
   if (!g.depthwise() || g.window.h().kernel != 3 || g.window.w().kernel != 3)
     return Reject{"not depthwise 3x3"};
-  const DepthwiseStep step{
-      isa_of(request.target).has(Isa::vnni) ? depthwise_f32_vnni : depthwise_f32_avx2, g,
-      activation_of(request.node)};
+  const DepthwiseStep step{kernel_for_level(isa), g, activation_of(request.node)};
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", "depthwise_3x3", isa_of(request.target));
-  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
+  candidate.kernel = kernel_name("f32", "depthwise_3x3", isa);
+  candidate.macs_per_cycle = real_unit_rate(isa);
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};

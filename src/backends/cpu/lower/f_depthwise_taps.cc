@@ -199,8 +199,14 @@ struct TapKernels {
 
 TapKernels kernels_for(Isa isa, bool halves) {
   if (halves) return {depthwise_taps_bf16, depthwise_rows_bf16};
+  if (isa.has(Isa::neon)) return {depthwise_taps_neon, depthwise_rows_neon};
   if (isa.has(Isa::vnni)) return {depthwise_taps_vnni, depthwise_rows_vnni};
   return {depthwise_taps_avx2, depthwise_rows_avx2};
+}
+
+std::string operands_reject(const LowerRequest& request) {
+  if (!isa_of(request.target).has(Isa::neon)) return halves_reject(request);
+  return all_f32(request) ? "" : "an operand is not f32";
 }
 
 }  // namespace
@@ -208,7 +214,7 @@ TapKernels kernels_for(Isa isa, bool halves) {
 Offer lower_f_depthwise_taps(const LowerRequest& request) {
   if (attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"an exact result is asked for"};
-  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = operands_reject(request); !reason.empty()) return Reject{reason};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 depthwise 3x3 convolution of channels-last pixels: the nine products of each channel are added in the order of the scalar
-// reference (ops/dot.h), so the result is exact on every instruction set. Plain data only, since instruction-set files include it.
+// reference (ops/shared/dot.h), so the result is exact on every instruction set. Plain data only, since instruction-set files include it.
 #pragma once
 
 #include "arch/kernel.h"
@@ -24,5 +24,6 @@ struct DepthwiseF32Args {
 
 OCTET_X86_64(void, depthwise_f32_avx2, const DepthwiseF32Args* args);
 OCTET_X86_64(void, depthwise_f32_vnni, const DepthwiseF32Args* args);
+OCTET_AARCH64(void, depthwise_f32_neon, const DepthwiseF32Args* args);
 
 }  // namespace octet

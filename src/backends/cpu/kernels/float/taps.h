@@ -40,6 +40,8 @@ OCTET_X86_64(void, depthwise_taps_avx2, const TapsArgs* args);
 OCTET_X86_64(void, depthwise_taps_vnni, const TapsArgs* args);
 OCTET_X86_64(void, depthwise_rows_avx2, const TapRowsArgs* args);
 OCTET_X86_64(void, depthwise_rows_vnni, const TapRowsArgs* args);
+OCTET_AARCH64(void, depthwise_taps_neon, const TapsArgs* args);
+OCTET_AARCH64(void, depthwise_rows_neon, const TapRowsArgs* args);
 // One of both at least is bf16.
 OCTET_X86_64(void, depthwise_taps_bf16, const TapsArgs* args);
 OCTET_X86_64(void, depthwise_rows_bf16, const TapRowsArgs* args);
