@@ -184,7 +184,7 @@ class Case:
         """`detector`: what `octet build --detector` takes."""
         self.name, self.path, self.judge, self.detector = name, path, judge, detector
         self.calibration, self.test = arrays
-        self.input = models.session_of(path).get_inputs()[0].name
+        self.input = harness.onnxruntime_session(path).get_inputs()[0].name
         self.files = {part: harness.scratch() / f"{name}.{part}.npz" for part in ("calibration", "test")}
         for part, file in self.files.items():
             numpy().savez(file, **{self.input: numpy().concatenate(getattr(self, part))})
