@@ -35,6 +35,8 @@ constexpr Advice kAdvice[] = {
     {"Limits.loop_trips", "--max-loop-trips",
      "a higher --max-loop-trips lets it go on, if it has to"},
     {"Limits.memory", "--max-memory", "a higher --max-memory allows more, if the machine has it"},
+    {"PrecisionPlan.accuracy_time", "--favor",
+     "--favor takes speed, accuracy, or a number of per cent from 0 to 100"},
     {"PrecisionPlan.constraints", "--precision",
      "--precision asks for types, --output-type for those of results; --constraints prefer takes "
      "what can be had"},

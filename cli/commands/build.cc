@@ -65,6 +65,7 @@ CompileOptions compile_options(const BuildOptions& options) {
   result.plan.constraint_mode = options.constraints.mode;
   result.calibration = calibration_options(options.calibration);
   apply(options.halves, result.calibration.has_value(), result.plan);
+  apply(options.favor, result);
   const bool measures = result.plan.f16 && !options.calibration.data.data.empty();
   if (result.calibration && !result.plan.int8 && !measures) {
     fail(Error::Code::invalid_argument,
@@ -200,6 +201,7 @@ void add_quantization_flags(CLI::App& app, BuildOptions& options) {
                  "leave a node, by name or operator, in FP32; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  add_favor_flag(app, options.favor);
   add_half_flags(app, options.compile.plan, options.halves);
   add_constraint_flags(app, options.constraints);
   add_time_gate(app, options.constraints);

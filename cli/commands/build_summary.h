@@ -10,6 +10,7 @@
 #include "cli/flags/calibration_flags.h"
 #include "cli/flags/constraint_flags.h"
 #include "cli/flags/engine_flags.h"
+#include "cli/flags/favor_flag.h"
 #include "cli/flags/half_flags.h"
 #include "cli/flags/search_flags.h"
 #include "cli/flags/thresholds.h"
@@ -28,6 +29,7 @@ struct BuildOptions {
   CalibrationFlags calibration;
   ConstraintFlags constraints;
   HalfFlags halves;
+  FavorFlag favor;
   SearchFlags search;
   CompileOptions compile;
   std::vector<std::string> shapes;

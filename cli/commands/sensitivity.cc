@@ -12,6 +12,7 @@
 #include "cli/flags/calibration_flags.h"
 #include "cli/flags/choice.h"
 #include "cli/flags/engine_flags.h"
+#include "cli/flags/favor_flag.h"
 #include "cli/flags/number_range.h"
 #include "cli/output/journal.h"
 #include "cli/output/outputs.h"
@@ -60,6 +61,7 @@ struct SensitivityFlags {
   bool no_times = false;
   std::vector<std::string> shapes;
   CompileOptions compile;
+  FavorFlag favor;
   Outputs outputs;
   Output* journal = nullptr;
   LimitFlags limits;
@@ -168,6 +170,7 @@ CompileOptions compile_options(SensitivityFlags& options, ProgressBar& progress)
   compile.input_shapes = parse_shapes(options.shapes);
   compile.calibration = calibration_options(options.calibration);
   compile.plan.int8 = true;
+  apply(options.favor, compile);
   compile.monitor.report = [&progress](const Progress& now) {
     progress.update(now);
     return true;
@@ -259,6 +262,7 @@ void add_flags(CLI::App& app, SensitivityFlags& options) {
                  "leave a node, by name or operator, in FP32; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  add_favor_flag(app, options.favor);
   options.journal = &options.outputs.add_flag(
       app, {"--journal", "FILE", OutputKind::journal,
             "keep every trial in this file, and take from it what it holds"});

@@ -47,6 +47,7 @@ void add_types(const PrecisionPlan& plan, CommandLine& line) {
   line.flag("--best", plan.fastest);
   if (!plan.target.empty()) line.option("--for", plan.target);
   line.flag("--fix-subnormals", plan.fix_subnormals);
+  if (plan.accuracy_time) line.option("--favor", fmt::format("{:.10g}", *plan.accuracy_time * 100));
   for (const std::string& name : plan.keep_float) line.option("--keep-float", name);
   for (const PrecisionConstraint& one : plan.constraints)
     line.option(one.output ? "--output-type" : "--precision", to_string(one));

@@ -54,6 +54,8 @@ struct CalibrationOptions : DataOptions {
   // Channels that share a scale are brought nearer to each other by powers of two in the weights around them, where the real model stays
   // the same to the bit.
   bool equalize = true;
+  // The codes of each convolution alone are tried on up to four samples, for PrecisionPlan::accuracy_time. Takes up to two runs over all samples.
+  bool try_layers = false;
   bool make_cache = false;  // of what the data gave, into CompileReport::cache
   // Before whatever was calibrated. Each must match a tensor of the model.
   std::vector<GivenRange> ranges = {};

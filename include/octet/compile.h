@@ -32,6 +32,8 @@ struct RewriteOptions {
   int64_t stop_after_rewrites = -1;  // counted from the first pass; -1: never
 };
 
+inline constexpr double kAllForAccuracy = 0.2;  // PrecisionPlan::accuracy_time that takes what pays
+
 // What computes in which type. A model can be built by many plans from one import and one calibration.
 struct PrecisionPlan {
   bool int8 = false;  // calibrate and quantize; explicit Q/DQ in the model is honoured either way
@@ -48,6 +50,9 @@ struct PrecisionPlan {
   // Layers whose weights f16 does not hold are rescaled by powers of two with a neighbor, or get bf16, or f32.
   bool fix_subnormals = false;
   std::vector<std::string> keep_float;  // node names (or op types) to leave in f32
+  // By what part layers that stay in f32 for accuracy may slow an engine, as their work tells: 0 to 1, where calibration tried them (CalibrationOptions::try_layers).
+  // Those that alone lose too much stay in any case. Absent: which stay is estimated.
+  std::optional<double> accuracy_time = std::nullopt;
   // In a model that carries Q/DQ nodes these decide; constraints are then held against what came of them.
   std::vector<PrecisionConstraint> constraints = {};
   ConstraintMode constraint_mode = ConstraintMode::prefer;

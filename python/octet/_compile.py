@@ -40,6 +40,17 @@ def _set_method(options: _octet.CompileOptions, method: str | Mapping[str, str] 
         options.set_method(pattern, rule)
 
 
+def _favored(asked: str | float) -> float:
+    """As a part of the engine's time."""
+    try:
+        percent = {"speed": 0.0, "accuracy": 20.0}.get(asked) if isinstance(asked, str) else float(asked)
+    except (TypeError, ValueError):
+        percent = None
+    if percent is None or not 0 <= percent <= 100:
+        raise wrong(f"favor={asked!r}: expected 'speed', 'accuracy' or a number of per cent from 0 to 100")
+    return percent / 100
+
+
 def plain_ranges(ranges: Mapping[str, float | Iterable[float]] | None) -> dict[str, float | list[float]]:
     """Ranges as `compile()` takes them, as numbers and lists of them: iterators give theirs once."""
     return {name: _range_of(given) for name, given in (ranges or {}).items()}
@@ -63,6 +74,10 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
     options.set_target(asked["target"] or "")
     for name in asked["keep_float"]:
         options.keep_float(name)
+    if asked["favor"] is not None:
+        if calibration is None and cache is None:
+            raise wrong("favor has no use without calibration or a cache")
+        options.favor(_favored(asked["favor"]))
     for name, sizes in (asked["input_shapes"] or {}).items():
         options.set_shape(name, sizes)
     options.threads = asked["threads"] or _octet.usable_processors()
@@ -111,6 +126,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     output_types: Mapping[str, str] | None = None,
     constraints: str = "prefer",
     keep_float: Iterable[str] = (),
+    favor: str | float | None = None,
     preprocess: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     cache: str | os.PathLike | None = None,
@@ -144,6 +160,8 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         constraints: What becomes of these: "prefer" warns where they cannot be had, "obey" fails with all of them, "none" keeps them beside
             the result.
         keep_float: Nodes or operators to leave in FP32.
+        favor: By how many per cent layers that stay in FP32 for accuracy may slow the engine, as their work tells; "speed" is 0 and "accuracy"
+            20. What the codes of each layer cost is measured on samples, then; None: estimated.
         preprocess: How images of a folder become inputs, and what the engine remembers:
             {"resize": "256", "crop": "224x224", "scale": 255, "mean": [...], "std": [...]}; docs/cli.md has the keys.
         input_shapes: Sizes for inputs that leave them open, by name.

@@ -111,6 +111,13 @@ void add_plan(nb::class_<Options>& type) {
             options.plan.keep_float.push_back(std::move(name));
           },
           nb::arg("name"))
+      .def(
+          "favor",
+          [](Options& options, double time) {
+            options.plan.accuracy_time = time;
+            calibration(options).try_layers = true;
+          },
+          nb::arg("time"))
       .def("set_shape", &set_shape, nb::arg("input"), nb::arg("sizes"))
       .def_rw("threads", &Options::threads)
       .def_rw("weights_folder", &Options::weights_folder);

@@ -60,6 +60,15 @@ Json to_json(const TensorDetails& tensor) {
   return json;
 }
 
+Json losses_json(const std::vector<LayerLoss>& losses) {
+  Json list = Json::array();
+  for (const LayerLoss& loss : losses) {
+    list.push_back(
+        {{"name", loss.layer}, {"lost", loss.lost}, {"slower", loss.slower}, {"macs", loss.macs}});
+  }
+  return list;
+}
+
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -185,6 +194,25 @@ std::vector<TensorDetails> read_tensors(const Reader& reader) {
   return tensors;
 }
 
+std::vector<LayerLoss> read_losses(const Reader& reader) {
+  const Json& list = reader.list("layers");
+  std::vector<LayerLoss> losses;
+  std::unordered_set<std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Reader entry{{list[i], reader.file, kExpected, fmt::format("layer {}: ", i)}};
+    entry.check_object();
+    const auto part = [&](const char* key) {
+      const f64 value = entry.number(entry.at(key), key);
+      if (!(value >= 0)) entry.wrong("'{}' is no part of anything", key);
+      return value;
+    };
+    losses.push_back({entry.text("name"), part("lost"), part("slower"), part("macs")});
+    if (!names.insert(losses.back().layer).second)
+      entry.wrong("'{}' stands there before", losses.back().layer);
+  }
+  return losses;
+}
+
 }  // namespace
 
 std::string write_cache_details(const CacheDetails& details) {
@@ -199,6 +227,7 @@ std::string write_cache_details(const CacheDetails& details) {
   if (!details.inputs.empty()) head["inputs"] = profiles_json(details.inputs);
   std::string text = dumped(head);
   text.pop_back();
+  if (!details.losses.empty()) text += ",\"layers\":" + dumped(losses_json(details.losses));
   text += ",\"tensors\":[";
   for (size_t i = 0; i < details.tensors.size(); ++i)
     text += (i == 0 ? "\n" : ",\n") + dumped(to_json(details.tensors[i]));
@@ -221,6 +250,7 @@ CacheDetails read_cache_details(std::string_view text, const std::string& file) 
   if (json.contains("preprocess"))
     details.preprocess = preprocess_from_json(dumped(json["preprocess"]), file);
   if (json.contains("inputs")) details.inputs = profiles_from_json(json["inputs"], file);
+  if (json.contains("layers")) details.losses = read_losses(reader);
   details.tensors = read_tensors(reader);
   return details;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/histogram.h"
+#include "core/layer_loss.h"
 #include "octet/input_profile.h"
 #include "octet/preprocess.h"
 #include "octet/range.h"
@@ -28,7 +29,8 @@ struct CacheDetails {
   std::string data;       // as the user named it
   s64 samples = 0;
   std::optional<Preprocess> preprocess;
-  std::vector<InputProfile> inputs;  // empty: an older Octet did not say
+  std::vector<InputProfile> inputs;    // empty: an older Octet did not say
+  std::vector<LayerLoss> losses = {};  // empty: none was measured
   std::vector<TensorDetails> tensors;
 };
 

@@ -111,6 +111,7 @@ CacheDetails details_of(const std::vector<f32>& values) {
                        {-1.5, -1.0 / 7},
                        {3.25, 0.0}});
   details.tensors.push_back({range, histogram});
+  details.losses = {{"conv", 0.1, 1e-30, 0.5}, {"other", 0, 1, 1}};
   return details;
 }
 
@@ -135,6 +136,11 @@ TEST(CacheDetails, NumbersReadBackEqual) {
   EXPECT_EQ(a.seen->channel_min, b.seen->channel_min);
   EXPECT_EQ(a.seen->channel_max, b.seen->channel_max);
   EXPECT_EQ(got.tensors[0].histogram, want.tensors[0].histogram);
+  ASSERT_EQ(got.losses.size(), 2u);
+  EXPECT_EQ(got.losses[0].layer, "conv");
+  EXPECT_EQ(got.losses[0].lost, 0.1);
+  EXPECT_EQ(got.losses[0].slower, 1e-30);
+  EXPECT_EQ(got.losses[0].macs, 0.5);
 }
 
 TEST(CacheDetails, AnyDamageIsOneError) {
@@ -153,7 +159,9 @@ TEST(CacheDetails, AnyDamageIsOneError) {
         with("\"bin_width\"", "\"bins_width\""), with("\"tensors\":[", "\"tensors\":[7,"),
         with("\"channel_mean\":[0.1", "\"channel_mean\":[1,0.1"),
         with("\"channel_min\":[-1.5", "\"channel_min\":[4.5"),
-        with("\"channel_max\":[3.25", "\"channel_max\":[1e300")}) {
+        with("\"channel_max\":[3.25", "\"channel_max\":[1e300"),
+        with("\"lost\":0.1", "\"lost\":-0.1"), with("\"lost\":0.1", "\"lost\":\"all\""),
+        with("\"name\":\"other\"", "\"name\":\"conv\""), with("\"layers\":[", "\"layers\":[7,")}) {
     expect_error([&] { read_cache_details(damaged, "c.json"); }, Error::Code::invalid_argument,
                  {"c.json"});
   }

@@ -18,7 +18,7 @@ namespace {
 
 using Infos = std::vector<TensorInfo>;
 
-constexpr uint64_t kFlags = (uint64_t{OCTET_BUILD_NO_EQUALIZE} << 1) - 1;
+constexpr uint64_t kFlags = (uint64_t{OCTET_BUILD_FAVOR_ACCURACY} << 1) - 1;
 
 bool has(const octet_build_options& asked, uint64_t flag) { return (asked.flags & flag) != 0; }
 
@@ -52,6 +52,8 @@ PrecisionPlan plan_of(const octet_build_options& asked) {
   plan.fastest = has(asked, OCTET_BUILD_FASTEST);
   if (asked.target != nullptr) plan.target = asked.target;
   plan.fix_subnormals = has(asked, OCTET_BUILD_FIX_SUBNORMALS);
+  if (has(asked, OCTET_BUILD_FAVOR_SPEED)) plan.accuracy_time = 0;
+  if (has(asked, OCTET_BUILD_FAVOR_ACCURACY)) plan.accuracy_time = kAllForAccuracy;
   plan.constraint_mode = mode_of(asked.constraint_mode);
   add_constraints(plan, asked.layer_types, false);
   add_constraints(plan, asked.output_types, true);
@@ -135,6 +137,11 @@ void check_uses(const octet_build_options& asked) {
        "cache"},
       {"OCTET_BUILD_NO_EQUALIZE", has(asked, OCTET_BUILD_NO_EQUALIZE), int8 && (data || cache),
        "OCTET_BUILD_INT8 and data, samples or cache"},
+      {"OCTET_BUILD_FAVOR_SPEED", has(asked, OCTET_BUILD_FAVOR_SPEED),
+       int8 && (data || cache) && !has(asked, OCTET_BUILD_FAVOR_ACCURACY),
+       "OCTET_BUILD_INT8 and data, samples or cache, nor with OCTET_BUILD_FAVOR_ACCURACY"},
+      {"OCTET_BUILD_FAVOR_ACCURACY", has(asked, OCTET_BUILD_FAVOR_ACCURACY),
+       int8 && (data || cache), "OCTET_BUILD_INT8 and data, samples or cache"},
       {"OCTET_BUILD_FIX_SUBNORMALS", has(asked, OCTET_BUILD_FIX_SUBNORMALS), f16,
        "OCTET_BUILD_F16"},
   };
@@ -156,6 +163,8 @@ std::optional<CalibrationOptions> calibration_of(const octet_build_options& aske
   options.skip_bad = has(asked, OCTET_BUILD_SKIP_BAD);
   options.constant_data = has(asked, OCTET_BUILD_CONSTANT_DATA);
   options.equalize = !has(asked, OCTET_BUILD_NO_EQUALIZE);
+  options.try_layers =
+      has(asked, OCTET_BUILD_FAVOR_SPEED) || has(asked, OCTET_BUILD_FAVOR_ACCURACY);
   options.cache_of_any_model = has(asked, OCTET_BUILD_CACHE_OF_ANY_MODEL);
   options.make_cache = asked.save_cache != nullptr;
   if (asked.samples != nullptr) options.samples = Samples(asked, inputs());

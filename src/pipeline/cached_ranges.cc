@@ -71,6 +71,7 @@ class CacheReader {
     calibration.data = details.data;
     calibration.data_hash = details.data_hash;
     calibration.preprocess = details.preprocess;
+    calibration.losses = std::move(details.losses);
     if (details.inputs.size() == model_.graph->inputs.size())
       calibration.profiles = std::move(details.inputs);
     for (TensorDetails& tensor : details.tensors) {
@@ -223,6 +224,7 @@ CalibrationCache make_cache(const FloatModel& model) {
                        .samples = calibration.samples,
                        .preprocess = calibration.preprocess,
                        .inputs = calibration.profiles,
+                       .losses = calibration.losses,
                        .tensors = {}};
   CalibrationCache cache;
   for (size_t i = 0; i < calibration.values.size(); ++i) {

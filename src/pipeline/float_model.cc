@@ -21,6 +21,7 @@
 #include "pipeline/choose_ranges.h"
 #include "pipeline/constant_data.h"
 #include "pipeline/equalization.h"
+#include "pipeline/measure_losses.h"
 #include "pipeline/plugin_notes.h"
 #include "pipeline/sample_choice.h"
 #include "pipeline/seen_samples.h"
@@ -158,6 +159,11 @@ void take_observation(const Calibrating& work) {
     fail(Error::Code::unsupported,
          "the method 'auto' tries samples, and an observation keeps none; give another method");
   }
+  if (work.options.try_layers) {
+    fail(Error::Code::unsupported,
+         "layers are to be tried on samples, and an observation keeps none; calibrate on data, or "
+         "let what layers lose be estimated");
+  }
   const SeenSamples& seen = seen_for(*work.options.observation, work.model, work.options);
   const std::vector<TensorInfo> inputs = input_infos(work.graph());
   InputStatistics statistics(inputs);
@@ -267,6 +273,11 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   result.bodies = observed_bodies(work);
   result = with_ranges(result, ranges_by_method(result, options, stage));
   calibration->own_ranges = result.ranges;
+  // By the same ranges whatever is asked for: a cache gives the engines of all methods that data give.
+  if (options.try_layers) {
+    const FloatModel by_entropy = with_method(result, RangeRule::entropy);
+    calibration->losses = measure_losses(by_entropy, options, stage, calibration->notes);
+  }
   return result;
 }
 
@@ -298,6 +309,12 @@ FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options
   CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
   check_cached_preprocess(model, options, cached.calibration->preprocess);
   note_unknown_images(model, options, *cached.calibration);
+  if (options.try_layers && cached.calibration->losses.empty()) {
+    cached.calibration->notes.push_back(fmt::format(
+        "{}: the cache does not say what layers lose alone: which of them stay in f32 for accuracy "
+        "is estimated, whatever time they may take; calibrate again to have it measured",
+        options.cache->name));
+  }
   fit_exponents(model, options, *cached.calibration, cached.ranges);
   cached.calibration->equalize = options.equalize;
   FloatModel result = model;

@@ -16,6 +16,7 @@
 #include "ops/quantized/weight_codes.h"
 #include "pipeline/observe.h"
 #include "precision/equalize.h"
+#include "precision/layer_losses.h"
 #include "precision/precision.h"
 #include "preprocess/found_preprocess.h"
 #include "runtime/equalized.h"
@@ -43,6 +44,7 @@ struct Calibration {
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
   std::vector<std::vector<Tensor>> tried_samples;     // runs of some, where a method tries them
   std::vector<std::vector<Tensor>> compared_samples;  // likewise, for the outputs of an engine
+  std::vector<LayerLoss> losses;             // of layers that were tried on these; empty: none was
   std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's
 };
 

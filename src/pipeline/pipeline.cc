@@ -94,6 +94,11 @@ void report_calibration(const FloatModel& model, const CalibrationOptions& optio
 // Before the long work: what is asked of nodes that are not there, or cannot be had.
 void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileReport& report) {
   if (!model.carries_qdq) check_kept_names(*model.graph, plan.keep_float);
+  if (plan.accuracy_time && !(*plan.accuracy_time >= 0 && *plan.accuracy_time <= 1)) {
+    fail_about("PrecisionPlan.accuracy_time", Error::Code::invalid_argument,
+               "the time that accuracy may take is a part of the engine's, from 0 to 1, and not {}",
+               *plan.accuracy_time);
+  }
   const Requests requests =
       requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
   if (plan.constraint_mode != ConstraintMode::obey) return;

@@ -32,6 +32,14 @@ class RangeSummary {
     }
   }
 
+  void add(const std::vector<LayerLoss>& losses) {
+    for (const LayerLoss& loss : losses) {
+      add_text(hash_, loss.layer);
+      for (const f64 number : {loss.lost, loss.slower, loss.macs})
+        hash_.add(std::bit_cast<s64>(number));
+    }
+  }
+
   void finish(const FloatModel& model, Provenance& into) && {
     into.data_hash = model.calibration->data_hash;
     into.equalize = model.calibration->equalize;
@@ -83,6 +91,8 @@ std::string provenance_of(const FloatModel& model, const PrecisionPlan& plan, bo
   if (calibrated && model.calibration != nullptr) {
     RangeSummary ranges;
     for (const FloatModel* part : with_bodies(model)) ranges.add(*part);
+    // An engine whose layers were estimated is the same without them.
+    if (plan.accuracy_time) ranges.add(model.calibration->losses);
     std::move(ranges).finish(model, made);
   }
   return to_json(made);

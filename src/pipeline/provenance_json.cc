@@ -59,6 +59,7 @@ Json options_json(const Provenance& from) {
   }
   if (!from.equalize) options["equalize"] = false;
   if (!plan.target.empty()) options["target"] = plan.target;
+  if (plan.accuracy_time) options["accuracy_time"] = *plan.accuracy_time;
   if (!plan.keep_float.empty()) options["keep_float"] = plan.keep_float;
   add_constraints(plan, options);
   if (!plan.rewrites.disabled_passes.empty())
@@ -151,6 +152,11 @@ void read_options(const JsonFields& fields, Provenance& into) {
   for (const auto& [key, member] : kSwitches) plan.*member = from.flag(key);
   into.equalize = !from.has("equalize") || from.flag("equalize");
   plan.target = from.text("target");
+  if (from.has("accuracy_time")) {
+    plan.accuracy_time = fields.number(fields.at("accuracy_time"), "accuracy_time");
+    if (!(*plan.accuracy_time >= 0 && *plan.accuracy_time <= 1))
+      fields.wrong("'accuracy_time' is no part of anything");
+  }
   plan.keep_float = from.texts("keep_float");
   read_constraints(from, "precisions", false, plan);
   read_constraints(from, "output_types", true, plan);

@@ -18,6 +18,7 @@ Provenance everything() {
   all.plan.int8 = all.plan.simulate = all.plan.f16 = all.plan.bf16 = true;
   all.plan.target = "cuda:sm90";
   all.plan.fastest = all.plan.fix_subnormals = true;
+  all.plan.accuracy_time = 0.1;
   all.plan.keep_float = {"Gelu", "/a,b/\"c\""};
   all.plan.constraints = {{"a:b*", Precision::int8, false}, {"y", Precision::f32, true}};
   all.plan.constraint_mode = ConstraintMode::obey;
@@ -48,6 +49,7 @@ TEST(Provenance, ReadsBackEqual) {
   EXPECT_EQ(again.preprocess, everything().preprocess);
   EXPECT_EQ(again.given[0].max, 3.3f);
   EXPECT_FALSE(again.equalize);
+  EXPECT_EQ(again.plan.accuracy_time, 0.1);
   const std::string nothing = to_json(Provenance());
   EXPECT_EQ(nothing, R"({"options":{}})");
   EXPECT_EQ(to_json(provenance_from_json(nothing, "p.json")), nothing);
@@ -65,6 +67,9 @@ TEST(Provenance, WhatIsNotItsOwnIsOneErrorOfTheFile) {
       {R"({"options":{"int4":true}})", "'int4' is nothing that this program knows"},
       {R"({"options":{"int8":1}})", "'int8' is not true or false"},
       {R"({"options":{"equalize":"off"}})", "'equalize' is not true or false"},
+      {R"({"options":{"accuracy_time":"0"}})", "'accuracy_time' is not a number"},
+      {R"({"options":{"accuracy_time":-0.5}})", "'accuracy_time' is no part"},
+      {R"({"options":{"accuracy_time":1.5}})", "'accuracy_time' is no part"},
       {R"({"options":{"keep_float":"x"}})", "'keep_float' is not a list"},
       {R"({"options":{"keep_float":[1]}})", "'keep_float'"},
       {R"({"options":{"precisions":[["x"]]}})", "'precisions'"},

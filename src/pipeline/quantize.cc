@@ -36,6 +36,7 @@ void place_precisions(Graph& graph, const FloatModel& model, PrecisionOptions op
   if (model.calibration != nullptr) apply_exponents(graph, model.calibration->exponents);
   std::vector<OverruledGuard> overruled;
   options.overruled = &overruled;
+  if (model.calibration != nullptr) options.measured = model.calibration->losses;
   assign_precision(graph, ranges, options);
   if (report != nullptr) {
     report->missing_ranges = missing_ranges(graph, ranges);
@@ -201,7 +202,11 @@ Model quantize_layers(const FloatModel& model, const PrecisionPlan& plan,
   // A name may be of any body.
   if (places && model.place.empty()) check_kept_names(graph, plan.keep_float);
   Requests requests = asked(model, plan, std::move(layers));
-  if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
+  if (places) {
+    PrecisionOptions precisions{plan.keep_float, requests.layers};
+    precisions.most_slower = plan.accuracy_time;
+    place_precisions(graph, model, std::move(precisions), report);
+  }
   std::optional<Graph> placed = plan.simulate ? std::nullopt : if_quantized(graph);
   quantize_bodies(graph, model, plan, report, monitor);
   std::vector<PassTrace> trace = model.passes;

@@ -161,7 +161,7 @@ std::vector<ValueId> values_to_observe(const Graph& graph) {
 void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options) {
   const Uses uses(graph);
   const AskedTypes asked(graph, options);
-  const LossGuards guards(graph, uses, ranges, asked, options.overruled);
+  const LossGuards guards(graph, uses, ranges, asked, options);
   const FirstDecisions first(graph, uses, ranges, asked, guards);
   for (Node& node : graph.nodes) {
     node.decision = first.of(node);

@@ -25,21 +25,24 @@ std::vector<f64> noise_of(const Range& input) {
 
 }  // namespace
 
+bool is_guarded(const Graph& graph, const Node& node) {
+  const Tensor* weights = graph.constant_input(node, 1);
+  return is_op(node, "Conv") && weights != nullptr && weights->dtype() == Dtype::f32 &&
+         weights->shape().rank() == 4;
+}
+
 f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output,
                const std::vector<f64>& relevance) {
-  const Tensor* weights = graph.constant_input(node, 1);
-  if (!is_op(node, "Conv") || weights == nullptr || !input.seen || !output.seen) return 0.0;
+  if (!is_guarded(graph, node) || !input.seen || !output.seen) return 0.0;
   // What a channel says is how it changes: filters that take differences leave little of its power.
   const std::vector<f64> variance = variances(output);
   const size_t in = input.seen->channel_power.size(), out = variance.size();
   if (in == 0 || out == 0 || relevance.size() != out) return 0.0;
+  const Tensor* weights = graph.constant_input(node, 1);
   const Shape& shape = weights->shape();
   const auto groups = static_cast<size_t>(conv_groups(node));
   const size_t in_group = in / groups, out_group = out / groups;
-  if (weights->dtype() != Dtype::f32 || shape.rank() != 4 ||
-      in_group != static_cast<size_t>(shape[1]) || out != static_cast<size_t>(shape[0])) {
-    return 0.0;
-  }
+  if (in_group != static_cast<size_t>(shape[1]) || out != static_cast<size_t>(shape[0])) return 0.0;
   const std::vector<f64> noise = noise_of(input);
   const auto taps = static_cast<size_t>(shape[2] * shape[3]);
   const f32* w = weights->as<f32>().data();

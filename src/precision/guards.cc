@@ -21,6 +21,28 @@ constexpr f64 kMostLostOfState = 0.01;
 
 }  // namespace
 
+LossGuards::LossGuards(const Graph& graph, const Uses& uses, const Ranges& ranges,
+                       const AskedTypes& asked, const PrecisionOptions& options)
+    : graph_(graph),
+      uses_(uses),
+      ranges_(ranges),
+      asked_(asked),
+      overruled_(options.overruled),
+      relevance_(graph, ranges) {
+  if (!options.most_slower) return;
+  const std::vector<bool> real = worth_reals(options.measured, *options.most_slower);
+  for (size_t i = 0; i < real.size(); ++i)
+    measured_.emplace(options.measured[i].layer, Measured{options.measured[i], real[i]});
+}
+
+LossGuards::Loss LossGuards::Measured::loss() const {
+  if (!real) return {};
+  return {layer.lost,
+          fmt::format("its codes alone cost {:.3g} % of the model's outputs, for {:.2g} % of its "
+                      "multiplications",
+                      layer.lost * 100, layer.macs * 100)};
+}
+
 // Whether it keeps the node real: whoever asks for INT8 has it, and is told.
 bool LossGuards::guards(const Node& node, const Loss& loss) const {
   if (loss.sentence.empty()) return false;
@@ -41,6 +63,7 @@ LossGuards::Loss LossGuards::channel_loss(const Node& node) const {
   if (input == ranges_.end() || output == ranges_.end()) return {};
   // What a user gave has the last word.
   if (input->second.method == RangeMethod(RangeRule::given)) return {};
+  if (const auto at = measured_.find(node.name); at != measured_.end()) return at->second.loss();
   const f64 lost =
       lost_share(graph_, node, input->second, output->second, relevance_.of(node.outputs[0]));
   const f64 most = is_depthwise(node) ? kMostLostDepthwise : kMostLost;

@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "precision/asked.h"
@@ -15,15 +17,8 @@ namespace octet {
 
 class LossGuards {
  public:
-  // `overruled`: told of guards that requests overrule; null: nobody asks.
   LossGuards(const Graph& graph, const Uses& uses, const Ranges& ranges, const AskedTypes& asked,
-             std::vector<OverruledGuard>* overruled)
-      : graph_(graph),
-        uses_(uses),
-        ranges_(ranges),
-        asked_(asked),
-        overruled_(overruled),
-        relevance_(graph, ranges) {}
+             const PrecisionOptions& options);
 
   // That it stays real; nothing where INT8 costs little.
   std::optional<Decision> keeps(const Node& node) const;
@@ -33,6 +28,14 @@ class LossGuards {
   struct Loss {
     f64 lost = 0;
     std::string sentence = {};
+  };
+
+  // What calibration measured of a layer, and whether that is worth its time in f32.
+  struct Measured {
+    const LayerLoss& layer;
+    bool real = false;
+
+    Loss loss() const;
   };
 
   bool guards(const Node& node, const Loss& loss) const;
@@ -47,6 +50,7 @@ class LossGuards {
   const AskedTypes& asked_;
   std::vector<OverruledGuard>* const overruled_;
   const Relevance relevance_;
+  std::unordered_map<std::string_view, Measured> measured_;
 };
 
 }  // namespace octet

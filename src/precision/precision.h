@@ -3,6 +3,7 @@
 // into integer operators, for calibrated and explicitly quantized models alike.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "graph/graph.h"
 #include "octet/range.h"
 #include "passes/qdq.h"
+#include "precision/layer_losses.h"
 
 namespace octet {
 
@@ -33,6 +35,9 @@ struct PrecisionOptions {
   std::vector<std::string> keep_float;          // node names, ONNX node names or operator names
   std::span<const LayerRequest> requests = {};  // one for each node; empty: nothing is asked
   std::vector<OverruledGuard>* overruled = nullptr;  // to be filled; null: nobody asks
+  std::span<const LayerLoss> measured = {};          // layers that are not among them are estimated
+  // By what part those of them that stay real may slow an engine; absent: all are estimated.
+  std::optional<f64> most_slower = std::nullopt;
 };
 
 // The f32 activations whose ranges assign_precision and place_qdq need, in graph order.
@@ -68,6 +73,9 @@ void narrow_table_inputs(const Graph& graph, Ranges& ranges);
 
 // The codes that a range gets (docs/numerics.md section 1).
 CodeType code_type_of(const Range& range);
+
+// A convolution that stays real where codes cost too much: of an image, with constant f32 weights.
+bool is_guarded(const Graph& graph, const Node& node);
 
 // The part of the model's outputs that the rounding of a convolution's input takes away, as far as calibration saw the channels: 0 nothing,
 // 1 all. `relevance`: of the channels of its result (precision/relevance.h).

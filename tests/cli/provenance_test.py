@@ -43,7 +43,7 @@ class Provenance(unittest.TestCase):
         ranges = scratch() / "ranges.txt"
         ranges.write_text("image: 0 1\n")
         for name, flags in (("plain", ()), ("kept", ("--keep-float", "/3/c1/Conv", "--keep-float", "/0/Conv")),
-                            ("unequal", ("--equalize", "off")), ("method", ("--calib-method", "percentile:99.9", "--disable-pass", "fuse_residual")),
+                            ("unequal", ("--equalize", "off")), ("favored", ("--favor", "accuracy")), ("method", ("--calib-method", "percentile:99.9", "--disable-pass", "fuse_residual")),
                             ("typed", ("--precision", "/0/*:f32,Conv:int8", "--output-type", "*:f32", "--ranges", ranges, "--fp16"))):
             engine = build(*flags, name=name)
             places = {"DATA": digits() / "calib", "RANGES": ranges, "MODEL.onnx": MODEL}

@@ -43,6 +43,17 @@ class FromTheArrays(unittest.TestCase):
         with self.assertRaisesRegex(octet.Error, "equalize=False has no use without"):
             compiled(equalize=False)
 
+    def test_what_accuracy_may_cost(self):
+        for favor, time in (("speed", 0), ("accuracy", 0.2), (3, 0.03)):
+            self.assertIn(f'\\"accuracy_time\\":{float(time)}'.encode(), compiled(calibration=self.calibration, favor=favor).to_bytes())
+        for wrong in ("most", -1, 101, float("nan"), [1]):
+            with self.assertRaisesRegex(octet.Error, "expected 'speed', 'accuracy' or a number"):
+                compiled(calibration=self.calibration, favor=wrong)
+        with self.assertRaisesRegex(octet.Error, "favor has no use without"):
+            compiled(favor="speed")
+        with self.assertRaisesRegex(octet.Error, "an observation keeps none"):
+            compiled(calibration=octet.Observer(MODEL).observe(self.calibration[:4]), favor="speed")
+
     def test_every_way_to_give_the_data_gives_the_same_engine(self):
         expected = self.engine.to_bytes()
         data = self.calibration

@@ -89,6 +89,8 @@ std::shared_ptr<Built> PartBuilder::build(const Graph& graph, const Part& part,
   if (cached || (!codes && options_.observe > 0)) {
     options.calibration.emplace();
     options.calibration->equalize = options_.equalize;
+    options.calibration->try_layers = options_.accuracy_time.has_value();
+    options.plan.accuracy_time = options_.accuracy_time;
   }
   if (cached) {
     options.calibration->cache =

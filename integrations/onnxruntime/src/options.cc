@@ -59,6 +59,17 @@ bool to_observe(const std::string& text, Options& options) {
          to_number(text.substr(word.size()), 1, 1'000'000, options.observe);
 }
 
+bool to_favor(const std::string& text, Options& options) {
+  int64_t percent = 0;
+  if (text == "speed" || text == "accuracy") {
+    options.accuracy_time = text == "speed" ? 0 : octet::kAllForAccuracy;
+    return true;
+  }
+  if (!to_number(text, 0, 100, percent)) return false;
+  options.accuracy_time = static_cast<double>(percent) / 100;
+  return true;
+}
+
 bool to_take(const std::string& text, Options& options) {
   options.take_all = text == "all";
   return text == "all" || text == "int8";
@@ -92,6 +103,7 @@ const std::vector<Setter>& setters() {
       {"observe_megabytes", "a number from 1 to 1048576", to_megabytes},
       {"equalize", "0 or 1",
        [](const std::string& v, Options& o) { return to_flag(v, o.equalize); }},
+      {"favor", "\"speed\", \"accuracy\" or a number of per cent from 0 to 100", to_favor},
       {"take", "\"int8\" or \"all\"", to_take},
       {"source", "\"file\" or \"session\"", to_source},
       {"save_models", "a folder",

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host.h"
+#include "octet/compile.h"
 
 namespace octet_ort {
 
@@ -24,7 +26,8 @@ struct Options {
   bool take_all = false;                     // also parts without INT8
   bool from_file = true;  // a whole model is built from its file where there is one
   bool equalize = true;
-  std::filesystem::path save_models;  // folder that each part is written to as ONNX
+  std::optional<double> accuracy_time = {};  // PrecisionPlan
+  std::filesystem::path save_models;         // folder that each part is written to as ONNX
 
   // ONNX Runtime's own, of compiled models.
   bool context_enabled = false;

@@ -71,7 +71,10 @@ std::vector<SensitiveUnit> sensitive_units(const FloatModel& model, const Precis
   Graph graph = *model.graph;
   if (model.calibration != nullptr) apply_exponents(graph, model.calibration->exponents);
   const Requests requests = requests_of(graph, plan, model.carries_qdq, model.operators.get());
-  assign_precision(graph, *model.ranges, {plan.keep_float, requests.layers});
+  PrecisionOptions options{plan.keep_float, requests.layers};
+  if (model.calibration != nullptr) options.measured = model.calibration->losses;
+  options.most_slower = plan.accuracy_time;
+  assign_precision(graph, *model.ranges, options);
   const Downstream downstream(graph);
   std::vector<SensitiveUnit> units;
   std::map<ValueId, std::vector<size_t>> readers;

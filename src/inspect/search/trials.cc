@@ -11,10 +11,10 @@
 #include "core/content_hash.h"
 #include "core/monitor.h"
 #include "core/side_by_side.h"
-#include "inspect/search/output_power.h"
 #include "octet/data.h"
 #include "octet/machine.h"
 #include "octet/provenance.h"
+#include "pipeline/output_power.h"
 #include "pipeline/source_inside.h"
 
 namespace octet {
@@ -113,9 +113,9 @@ std::string TrialRuns::fingerprint() const {
   hash.add(plan.rewrites.disabled_passes);
   for (const PrecisionConstraint& constraint : plan.constraints)
     hash.add(to_string(constraint) + (constraint.output ? " output" : ""));
-  hash.add(fmt::format("{} {} {} {} {} {} {}", plan.f16, plan.bf16, plan.fastest, plan.target,
+  hash.add(fmt::format("{} {} {} {} {} {} {} {}", plan.f16, plan.bf16, plan.fastest, plan.target,
                        plan.fix_subnormals, to_string(plan.constraint_mode),
-                       plan.rewrites.stop_after_rewrites));
+                       plan.rewrites.stop_after_rewrites, plan.accuracy_time.value_or(-1)));
   for (const std::vector<Tensor>& sample : options_.samples) {
     for (const Tensor& input : sample) hash.add(input);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspect/search/output_power.h"
+#include "pipeline/output_power.h"
 
 #include <cmath>
 
@@ -34,7 +34,7 @@ struct Squares {
 
 }  // namespace
 
-f64 relative_error(OutputsOfSamples truth, OutputsOfSamples got) {
+f64 relative_error(SampleOutputsView truth, SampleOutputsView got) {
   Squares squares;
   for (size_t s = 0; s < got.size(); ++s) {
     for (size_t o = 0; o < got[s].size(); ++o) {
@@ -43,6 +43,23 @@ f64 relative_error(OutputsOfSamples truth, OutputsOfSamples got) {
   }
   if (squares.error == 0) return 0;
   return squares.power > 0 ? squares.error / squares.power : 1;
+}
+
+std::optional<f64> mean_relative_error(SampleOutputsView truth, SampleOutputsView got) {
+  if (got.empty()) return std::nullopt;
+  f64 sum = 0;
+  s64 outputs = 0;
+  for (size_t o = 0; o < got[0].size(); ++o) {
+    if (truth[0][o].dtype() != Dtype::f32) continue;
+    Squares squares;
+    for (size_t s = 0; s < got.size(); ++s) {
+      if (!squares.add(got[s][o], truth[s][o])) return std::nullopt;
+    }
+    if (squares.power > 0) sum += squares.error / squares.power;
+    ++outputs;
+  }
+  if (outputs == 0) return std::nullopt;
+  return sum / static_cast<f64>(outputs);
 }
 
 }  // namespace octet
