@@ -95,8 +95,8 @@ std::optional<std::string> warning_of(std::span<const OutputLoss> losses) {
   if (bad.size() > kShown) which += fmt::format(" and {} more", bad.size() - kShown);
   return fmt::format(
       "INT8 leaves {} of {} outputs with less than {} dB of signal over noise on calibration "
-      "samples: "
-      "{}; rank the layers by what their quantization does to them, and keep the first in f32",
+      "samples: {}; rank the layers by what their quantization does to them, and keep the first in "
+      "f32",
       bad.size(), losses.size(), kBeyondUse, which);
 }
 
