@@ -21,7 +21,7 @@ namespace {
 // The error has a quarter of the signal's power: classes, boxes and masks are others then.
 constexpr f64 kBeyondUse = 6;  // dB
 
-struct Squares {
+struct SignalAndError {
   f64 signal = 0, error = 0;
   bool comparable = true;
 
@@ -50,7 +50,7 @@ std::vector<OutputLoss> compared(const Graph& graph, std::span<const std::vector
   std::vector<OutputLoss> losses;
   for (size_t o = 0; o < graph.outputs.size(); ++o) {
     if (want[0][o].dtype() != Dtype::f32 || got[0][o].dtype() != Dtype::f32) continue;
-    Squares squares;
+    SignalAndError squares;
     for (size_t i = 0; i < want.size(); ++i) squares.add(got[i][o], want[i][o]);
     if (squares.comparable)
       losses.push_back({graph.value(graph.outputs[o]).name, squares.sqnr_db()});

@@ -11,7 +11,7 @@ namespace octet {
 namespace {
 
 // One layer loses too much, whatever it takes in f32: 17 dB.
-constexpr f64 kMostLost = 0.02;
+constexpr f64 kMostLostOfLayer = 0.02;
 // What all layers together may lose: 33 dB.
 constexpr f64 kEnough = 5e-4;
 // What layers that pay may be of all multiplications.
@@ -43,7 +43,7 @@ std::vector<bool> worth_reals(std::span<const LayerLoss> layers, f64 most_slower
     const LayerLoss& layer = layers[i];
     const bool fits = slower + layer.slower <= most_slower && macs + layer.macs <= kMostMacs;
     const bool pays = left > kEnough && layer.lost > 0;
-    const bool too_much = layer.lost > kMostLost;
+    const bool too_much = layer.lost > kMostLostOfLayer;
     real[i] = too_much || (fits && pays);
     if (!real[i]) continue;
     left -= layer.lost;

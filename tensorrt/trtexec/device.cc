@@ -37,7 +37,7 @@ int64_t memory_mib() {
 }
 
 // The keys in trtexec's order, and what stands beside them.
-struct Block {
+struct DeviceBlock {
   std::string name, uuid;
   std::vector<std::pair<std::string, std::string>> available;  // names and UUIDs
   int id = 0;
@@ -50,8 +50,8 @@ struct Block {
 };
 
 // What the processor has in a GPU's places.
-Block block_of_host(const DeviceInfo& device) {
-  Block block;
+DeviceBlock block_of_host(const DeviceInfo& device) {
+  DeviceBlock block;
   block.name = device.chip + ", " + device.level;
   block.uuid = device.name;
   block.available = {{block.name, block.uuid}};
@@ -62,11 +62,11 @@ Block block_of_host(const DeviceInfo& device) {
   return block;
 }
 
-Block block_of(const DeviceInfo& device) {
+DeviceBlock block_of(const DeviceInfo& device) {
   const std::vector<GpuProperties> gpus = list_gpus();
   const auto gpu = std::ranges::find(gpus, device.name, &GpuProperties::device);
   if (gpu == gpus.end()) return block_of_host(device);
-  Block block;
+  DeviceBlock block;
   block.name = gpu->name;
   block.uuid = gpu->uuid;
   for (const GpuProperties& each : gpus) block.available.emplace_back(each.name, each.uuid);
@@ -90,7 +90,7 @@ void print_device(const Options& options) {
     const std::string doubt = doubt_of_threads(options.threads, options.streams);
     if (!doubt.empty()) log_warning(doubt);
   }
-  const Block block = block_of(device_info(options.device));
+  const DeviceBlock block = block_of(device_info(options.device));
   log_info("=== Device Information ===");
   if (!options.version.old) {
     log_info("Available Devices: ");

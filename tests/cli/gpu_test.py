@@ -139,7 +139,7 @@ class Gpu(unittest.TestCase):
         model = f"--onnx={DIGITS / 'digits.onnx'}"
         flags = ("trtexec", model, "--iterations=1", "--duration=0", "--warmUp=0")
         self.assertIn("cuda:3", self.on_gpu(*flags, "--device=3", code=1).err)
-        self.assertIn("Selected Device UUID: cuda:0", self.on_gpu(*flags).out)
+        self.assertIn("Selected Device UUID: GPU-00010203-0405-0607-0809-0a0b0c0d0e0f", self.on_gpu(*flags).out)
         self.assertIn("Selected Device UUID: cpu", self.on_gpu(*flags, "--device=3", OCTET_CUDA_DRIVER="/no/such").out)
 
     def test_layers_say_where_they_run(self):
