@@ -62,7 +62,7 @@ std::vector<TensorType> sized_types(const Graph& graph, const std::vector<ValueI
     for (int i = 0; i < static_cast<int>(type.shape.rank()); ++i) {
       if (type.shape[i] < 0) type.shape[i] = 1;
     }
-    types.push_back(std::move(type));
+    types.push_back(type);
   }
   return types;
 }
