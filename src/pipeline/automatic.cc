@@ -11,6 +11,7 @@
 #include "core/side_by_side.h"
 #include "graph/op_traits.h"
 #include "octet/engine.h"
+#include "pipeline/output_power.h"
 #include "pipeline/run_each.h"
 #include "precision/roles.h"
 #include "runtime/inside.h"
@@ -54,21 +55,9 @@ Tensor through_codes(const Tensor& real, const CodeType& type) {
   return result;
 }
 
-// Squared error of the real outputs, relative to their power. 1 where results have other sizes, as they may where data tell them: there
-// is no telling which of their elements belong together.
-f64 relative_error(std::span<const Tensor> got, std::span<const Tensor> want) {
-  f64 error = 0, power = 0;
-  for (size_t o = 0; o < want.size(); ++o) {
-    if (want[o].dtype() != Dtype::f32) continue;
-    if (got[o].shape() != want[o].shape()) return 1;
-    const auto a = got[o].as<f32>(), b = want[o].as<f32>();
-    for (size_t i = 0; i < b.size(); ++i) {
-      const f64 difference = f64{a[i]} - f64{b[i]};
-      error += difference * difference;
-      power += f64{b[i]} * f64{b[i]};
-    }
-  }
-  return power > 0 ? error / power : 0;
+// Of one sample.
+f64 relative_error(const std::vector<Tensor>& truth, const std::vector<Tensor>& got) {
+  return octet::relative_error({&truth, 1}, {&got, 1});
 }
 
 // One layer as a model of its own.
@@ -205,7 +194,7 @@ class Automatic {
       const Tensor real = inputs[i];
       for (size_t c = 0; c < trial->second.ranges.size(); ++c) {
         inputs[i] = through_codes(real, code_type_of(trial->second.ranges[c]));
-        tried.push_back({id, c, relative_error(reader.run(inputs), truth)});
+        tried.push_back({id, c, relative_error(truth, reader.run(inputs))});
       }
       inputs[i] = real;
     }
@@ -245,7 +234,7 @@ class WholeModel {
     int8.int8 = true;
     const auto results = run(quantize(with_ranges(model_, ranges), int8));
     f64 error = 0;
-    for (size_t i = 0; i < results.size(); ++i) error += relative_error(results[i], truth_[i]);
+    for (size_t i = 0; i < results.size(); ++i) error += relative_error(truth_[i], results[i]);
     return error;
   }
 

@@ -86,8 +86,11 @@ void observe_samples(const Calibrating& work, SampleFeed& feed) {
   work.into.data_hash = seen.data_hash.hex();
   work.into.observations = std::move(seen.values);
   std::vector<std::vector<Tensor>> chosen = choice.runs();
-  const size_t compared = std::min(chosen.size(), kComparedSamples.most);
-  work.into.compared_samples.assign(chosen.begin(), chosen.begin() + static_cast<s64>(compared));
+  // A step of a sequence says nothing without those before it.
+  if (work.options.states.empty()) {
+    const size_t compared = std::min(chosen.size(), kComparedSamples.most);
+    work.into.compared_samples.assign(chosen.begin(), chosen.begin() + static_cast<s64>(compared));
+  }
   if (tries) work.into.tried_samples = std::move(chosen);
   work.bodies.seen = std::move(seen.bodies);
 }

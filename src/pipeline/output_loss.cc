@@ -13,6 +13,7 @@
 
 #include "core/monitor.h"
 #include "octet/error.h"
+#include "pipeline/output_power.h"
 #include "pipeline/run_each.h"
 
 namespace octet {
@@ -21,39 +22,22 @@ namespace {
 // The error has a quarter of the signal's power: classes, boxes and masks are others then.
 constexpr f64 kBeyondUse = 6;  // dB
 
-struct SignalAndError {
-  f64 signal = 0, error = 0;
-  bool comparable = true;
+f64 sqnr_db(const std::optional<ErrorPower>& squares) {
+  constexpr f64 kInfinite = std::numeric_limits<f64>::infinity();
+  if (!squares) return -kInfinite;
+  if (squares->error == 0) return kInfinite;
+  return 10 * std::log10(squares->power / squares->error);
+}
 
-  void add(const Tensor& got, const Tensor& want) {
-    comparable &= got.shape() == want.shape();
-    if (!comparable) return;
-    const auto a = got.as<f32>(), b = want.as<f32>();
-    for (size_t i = 0; i < b.size(); ++i) {
-      if (!std::isfinite(b[i])) continue;
-      const f64 difference = f64{a[i]} - f64{b[i]};
-      error += difference * difference;
-      signal += f64{b[i]} * f64{b[i]};
-    }
-  }
-
-  f64 sqnr_db() const {
-    constexpr f64 kInfinite = std::numeric_limits<f64>::infinity();
-    if (error == 0) return kInfinite;
-    if (signal == 0 || !std::isfinite(error)) return -kInfinite;
-    return 10 * std::log10(signal / error);
-  }
-};
-
-std::vector<OutputLoss> compared(const Graph& graph, std::span<const std::vector<Tensor>> got,
-                                 std::span<const std::vector<Tensor>> want) {
+std::vector<OutputLoss> compared(const Graph& graph, SampleOutputsView truth,
+                                 SampleOutputsView got) {
   std::vector<OutputLoss> losses;
   for (size_t o = 0; o < graph.outputs.size(); ++o) {
-    if (want[0][o].dtype() != Dtype::f32 || got[0][o].dtype() != Dtype::f32) continue;
-    SignalAndError squares;
-    for (size_t i = 0; i < want.size(); ++i) squares.add(got[i][o], want[i][o]);
-    if (squares.comparable)
-      losses.push_back({graph.value(graph.outputs[o]).name, squares.sqnr_db()});
+    const auto is_alike = [&](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+      return a[o].dtype() == Dtype::f32 && a[o].type() == b[o].type();
+    };
+    if (std::ranges::equal(truth, got, is_alike))
+      losses.push_back({graph.value(graph.outputs[o]).name, sqnr_db(error_power(truth, got, o))});
   }
   return losses;
 }
@@ -76,7 +60,7 @@ std::vector<OutputLoss> output_losses(const FloatModel& model,
     report_progress(stage.monitor, "compare outputs", 1, 2);
     const auto got = run_each(engine, samples, stage);
     report_progress(stage.monitor, "compare outputs", 2, 2);
-    return compared(*model.graph, got, want);
+    return compared(*model.graph, want, got);
   } catch (const Error& error) {
     if (error.code() == Error::Code::out_of_memory) return {};
     throw;

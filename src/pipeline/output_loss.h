@@ -10,8 +10,8 @@
 
 namespace octet {
 
-// Of each f32 output, over all samples. None where calibration kept no samples (those of a cache or of an observation), where both do not
-// fit into memory, and of outputs whose sizes data tell and codes changed.
+// Of each f32 output, over all samples. None where calibration kept no samples (it came from a cache or an observation, was of sequences, or of
+// samples too large to keep), where both engines do not fit into memory, and of outputs whose sizes data tell and codes changed.
 std::vector<OutputLoss> output_losses(const FloatModel& model,
                                       const std::shared_ptr<const Model>& engine,
                                       const StageOptions& stage);

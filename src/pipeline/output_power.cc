@@ -6,10 +6,7 @@
 namespace octet {
 namespace {
 
-// Squares of errors and of what they are errors of.
-struct Squares {
-  f64 error = 0, power = 0;
-
+struct Squares : ErrorPower {
   // False where no number says how far apart they are: one of them is infinite, or NaN.
   bool add(f32 got, f32 truth) {
     if (got == truth || (std::isnan(got) && std::isnan(truth))) {
@@ -45,17 +42,24 @@ f64 relative_error(SampleOutputsView truth, SampleOutputsView got) {
   return squares.power > 0 ? squares.error / squares.power : 1;
 }
 
+std::optional<ErrorPower> error_power(SampleOutputsView truth, SampleOutputsView got,
+                                      size_t output) {
+  Squares squares;
+  for (size_t s = 0; s < got.size(); ++s) {
+    if (!squares.add(got[s][output], truth[s][output])) return std::nullopt;
+  }
+  return squares;
+}
+
 std::optional<f64> mean_relative_error(SampleOutputsView truth, SampleOutputsView got) {
   if (got.empty()) return std::nullopt;
   f64 sum = 0;
   s64 outputs = 0;
   for (size_t o = 0; o < got[0].size(); ++o) {
     if (truth[0][o].dtype() != Dtype::f32) continue;
-    Squares squares;
-    for (size_t s = 0; s < got.size(); ++s) {
-      if (!squares.add(got[s][o], truth[s][o])) return std::nullopt;
-    }
-    if (squares.power > 0) sum += squares.error / squares.power;
+    const std::optional<ErrorPower> squares = error_power(truth, got, o);
+    if (!squares) return std::nullopt;
+    if (squares->power > 0) sum += squares->error / squares->power;
     ++outputs;
   }
   if (outputs == 0) return std::nullopt;

@@ -14,6 +14,16 @@ namespace octet {
 // Outputs of one model for each sample.
 using SampleOutputsView = std::span<const std::vector<Tensor>>;
 
+// Sums of squares: of an output's errors, and of what they are errors of.
+struct ErrorPower {
+  double error = 0, power = 0;
+};
+
+// Of one real output over all samples that `got` has. Nothing where no number says how far apart they are: sizes differ, or one of two numbers is
+// infinite, or NaN.
+std::optional<ErrorPower> error_power(SampleOutputsView truth, SampleOutputsView got,
+                                      size_t output);
+
 // The power of the differences of all real outputs over the power of the outputs: 0 where they are equal, 1 where no number says how far apart they
 // are. Of the samples that `got` has.
 f64 relative_error(SampleOutputsView truth, SampleOutputsView got);
