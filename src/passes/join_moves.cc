@@ -79,13 +79,15 @@ class MoveJoiner : GraphPass {
     return parted.count - best.count + joined > 2;
   }
 
-  // Where the last axis of `from` is first parted by a size that the result has.
+  // Where the last axis of `from` is first parted by a size that the result has, and the parts are turned: moves that only part it stay, without those
+  // before them that undo each other.
   std::optional<Found> parted_by(const std::vector<const Node*>& moves, ValueId from) const {
     const Shape &source = graph_.value(from).type.shape,
                 &result = graph_.value(moves[0]->outputs[0]).type.shape;
     if (source.is_unknown() || result.is_unknown() || result.rank() != source.rank() + 1) return {};
     for (int d = result.rank(); d-- > 0;) {
-      if (const auto perm = perm_of(moves, AxisParts(source, result[d])))
+      const auto perm = perm_of(moves, AxisParts(source, result[d]));
+      if (perm && !std::ranges::is_sorted(*perm))
         return Found{from, *perm, moves.size(), result[d]};
     }
     return {};

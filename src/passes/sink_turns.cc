@@ -68,8 +68,12 @@ class TurnSinker : GraphPass {
   const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
 
   // The node that reads a value, beside those that ask its sizes alone; null where there are more, or it is the caller's.
-  const Node* reader_of(ValueId id) const {
-    if (uses_.is_output(id)) return nullptr;
+  const Node* reader_of(ValueId id) {
+    const auto [at, fresh] = readers_.try_emplace(id, nullptr);
+    if (fresh && !uses_.is_output(id)) at->second = only_reader(id);
+    return at->second;
+  }
+  const Node* only_reader(ValueId id) const {
     const Node* reader = nullptr;
     for (const u32 n : uses_.consumers(id)) {
       const Node& node = graph_.nodes[n];
@@ -104,13 +108,13 @@ class TurnSinker : GraphPass {
   }
 
   // What gives a value that one node reads; null where that gives another one by now.
-  Node* own_producer(ValueId id) const {
+  Node* own_producer(ValueId id) {
     Node* node = reader_of(id) == nullptr ? nullptr : producer_of(graph_, uses_, id);
     return node == nullptr || node->outputs[0] != id ? nullptr : node;
   }
 
   // Whether the value's reader, past biases and moves, is a Transpose: another one before it costs nothing.
-  bool leads_to_turn(ValueId id) const {
+  bool leads_to_turn(ValueId id) {
     for (size_t steps = 0; steps < kMostSteps; ++steps) {
       const Node* reader = reader_of(id);
       if (reader == nullptr || reader->outputs.size() != 1) return false;
@@ -322,6 +326,7 @@ class TurnSinker : GraphPass {
   GraphEdit edit_{graph_};
   size_t at_ = 0;
   std::unordered_map<ValueId, Turned> turned_;
+  std::unordered_map<ValueId, const Node*> readers_;  // that were asked for
 };
 
 }  // namespace

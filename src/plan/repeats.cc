@@ -19,7 +19,7 @@
 namespace octet {
 namespace {
 
-// Inputs broadcast, and nothing else is said of what they hold.
+// Inputs broadcast as NumPy's do, as those of all `elements` of growing.def, and nothing else is said of what they hold.
 bool broadcasts(const Node& node) {
   return node.outputs.size() == 1 && growing_rules(*node.op).rows == GrowingRule::elements &&
          node.op->traits->codes == CodeMeaning::unknown && node.op->quant.kind != QuantKind::table;
@@ -163,11 +163,12 @@ class Narrower {
     }
   }
 
-  // Constants by what they hold.
+  // Small constants by what they hold.
   std::vector<std::string> texts(const std::vector<ValueId>& ids) const {
     std::vector<std::string> all;
     for (const ValueId id : ids) {
-      if (id == kNoValue || !graph_.is_constant(id)) {
+      constexpr size_t kSmall = 4096;  // bytes
+      if (id == kNoValue || !graph_.is_constant(id) || graph_.value(id).constant.bytes() > kSmall) {
         all.push_back(fmt::format("%{}", id));
         continue;
       }
