@@ -15,17 +15,19 @@ from ._data import Data, batches, is_path, wrong
 _TYPES = {"int8": "int8", "fp16": "f16", "f16": "f16", "bf16": "bf16", "fp32": "f32", "f32": "f32", "best": "best"}
 
 
-def _set_types(options: _octet.CompileOptions, precision: str | Iterable[str] | None, calibrated: bool) -> None:
+def _set_types(options: _octet.CompileOptions, precision: str | Iterable[str] | None, calibrated: bool) -> bool:
+    """Whether INT8 is among them."""
     names = ("int8",) if precision is None and calibrated else precision or ("fp32",)
     names = (names,) if isinstance(names, str) else tuple(names)
     unknown = [name for name in names if name not in _TYPES]
     if unknown:
         raise wrong(f"precision {unknown[0]!r}: expected one or several of 'fp32', 'int8', 'fp16', 'bf16' and 'best'")
     types = {_TYPES[name] for name in names}
-    options.set_types(
-        int8="int8" in types or ("best" in types and calibrated), f16="f16" in types, bf16="bf16" in types, fastest="best" in types)
+    int8 = "int8" in types or ("best" in types and calibrated)
+    options.set_types(int8=int8, f16="f16" in types, bf16="bf16" in types, fastest="best" in types)
     if calibrated and not types & {"int8", "best", "f16"}:
         raise wrong("calibration data, caches and ranges have no use without precision='int8'")
+    return int8
 
 
 def _set_constraints(options: _octet.CompileOptions, asked: Mapping[str, str] | None, output: bool) -> None:
@@ -67,7 +69,7 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
     """What the arguments of `compile()`, by their names, ask for, and the batches that calibrate, where there are some."""
     model, calibration, cache, preprocess = asked["model"], asked["calibration"], asked["cache"], asked["preprocess"]
     options = _octet.CompileOptions()
-    _set_types(options, asked["precision"], calibration is not None or cache is not None or bool(asked["ranges"]))
+    int8 = _set_types(options, asked["precision"], calibration is not None or cache is not None or bool(asked["ranges"]))
     _set_constraints(options, asked["layer_precisions"], False)
     _set_constraints(options, asked["output_types"], True)
     options.set_mode(asked["constraints"])
@@ -77,6 +79,8 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
     if asked["favor"] is not None:
         if calibration is None and cache is None:
             raise wrong("favor has no use without calibration or a cache")
+        if not int8:
+            raise wrong("favor has no use without precision='int8'")
         options.favor(_favored(asked["favor"]))
     for name, sizes in (asked["input_shapes"] or {}).items():
         options.set_shape(name, sizes)

@@ -85,13 +85,10 @@ void observe_samples(const Calibrating& work, SampleFeed& feed) {
   work.into.samples = seen.samples;
   work.into.data_hash = seen.data_hash.hex();
   work.into.observations = std::move(seen.values);
-  std::vector<std::vector<Tensor>> chosen = choice.runs();
   // A step of a sequence says nothing without those before it.
-  if (work.options.states.empty()) {
-    const size_t compared = std::min(chosen.size(), kComparedSamples.most);
-    work.into.compared_samples.assign(chosen.begin(), chosen.begin() + static_cast<s64>(compared));
-  }
-  if (tries) work.into.tried_samples = std::move(chosen);
+  if (work.options.states.empty()) work.into.compared_samples = choice.runs(kComparedSamples);
+  if (tries) work.into.tried_samples = choice.runs();
+  work.into.rows = choice.rows();
   work.bodies.seen = std::move(seen.bodies);
 }
 

@@ -31,6 +31,7 @@ struct Calibration {
   std::string cache_hash;      // of the scales of a cache; empty where there is none
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
+  s64 rows = 1;                          // of a run
   std::vector<InputSummary> inputs;      // one for each input of the graph
   std::vector<InputProfile> profiles;    // likewise, or none: an older cache does not say
   std::optional<DataHandling> handling;  // of files

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/check.h"
+#include "core/divide.h"
 #include "core/memory.h"
 #include "core/monitor.h"
 #include "core/side_by_side.h"
@@ -127,14 +128,20 @@ class Measurement {
     std::vector<std::optional<f64>> lost(candidates_.size());
     std::vector<f64> slower(candidates_.size());
     const f64 fastest = work_with_real(decided_.nodes.size());
-    side_by_side(candidates_.size(), stage_.threads, [&](size_t i) {
-      check_stop(stage_.monitor);
+    const auto try_layer = [&](size_t i) {
       slower[i] = std::max(0.0, work_with_real(candidates_[i]) / fastest - 1);
       std::vector<LayerRequest> requests = all_real_;
       requests[candidates_[i]].precision = Precision::int8;
       const ResumedRuns::Rest rest = runs.rest_of(graph_of(std::move(requests)));
       lost[i] = mean_relative_error(runs.outputs(), runs.run(rest, samples_.size()));
-    });
+    };
+    const size_t at_once = static_cast<size_t>(stage_.threads), total = candidates_.size();
+    for (size_t first = 0; first < total; first += at_once) {
+      report_progress(stage_.monitor, "try layers", static_cast<s64>(first),
+                      static_cast<s64>(total));
+      side_by_side(std::min(at_once, total - first), stage_.threads,
+                   [&](size_t i) { try_layer(first + i); });
+    }
     std::vector<LayerLoss> losses;
     for (size_t i = 0; i < candidates_.size(); ++i) {
       const size_t n = candidates_[i];
@@ -166,7 +173,8 @@ class Measurement {
     std::vector<f64> behind(decided_.nodes.size(), 0);
     f64 all = 1;
     for (const size_t n : candidates_) all += behind[n] = work_.behind(decided_, uses, n);
-    const f64 most = kMostPasses * static_cast<f64>(model_.calibration->samples);
+    const Calibration& seen = *model_.calibration;
+    const f64 most = kMostPasses * static_cast<f64>(ceil_div(seen.samples, seen.rows));
     const f64 fit = std::floor(most / all);
     samples_ = samples_.first(
         static_cast<size_t>(std::clamp(fit, 1.0, static_cast<f64>(samples_.size()))));
@@ -192,7 +200,7 @@ class Measurement {
   }
 
   const FloatModel& model_;
-  const StageOptions& stage_;
+  const StageOptions stage_;
   std::span<const std::vector<Tensor>> samples_;
   const Graph decided_;
   const Work work_;
@@ -216,15 +224,19 @@ std::vector<LayerLoss> measure_losses(const FloatModel& model, const Calibration
   if (!options.states.empty()) return estimated("layers are not tried on steps of sequences");
   if (model.calibration->compared_samples.empty())
     return estimated("samples are too large to be kept for layers to be tried on");
-  try {
-    std::vector<LayerLoss> losses =
-        without_bad_alloc([&] { return Measurement(model, stage).run(); });
-    if (losses.empty()) return estimated("no layer could be tried on the samples");
-    return losses;
-  } catch (const Error& error) {
-    if (error.code() != Error::Code::out_of_memory) throw;
+  // What many threads have no room for, one may have.
+  for (int threads = stage.threads;; threads = 1) {
+    try {
+      std::vector<LayerLoss> losses = without_bad_alloc([&] {
+        return Measurement(model, {threads, stage.monitor}).run();
+      });
+      if (losses.empty()) return estimated("no layer could be tried on the samples");
+      return losses;
+    } catch (const Error& error) {
+      if (error.code() != Error::Code::out_of_memory) throw;
+    }
+    if (threads == 1) return estimated("memory has no room to try layers on samples");
   }
-  return estimated("memory has no room to try layers on samples");
 }
 
 }  // namespace octet

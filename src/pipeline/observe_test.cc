@@ -222,6 +222,12 @@ TEST(SampleChoice, ComparesFewAndNoneThatIsHuge) {
   SampleChoice few(kComparedSamples), none(kComparedSamples);
   observe_all(graph, samples_of_rows(std::vector<s64>(9, 1)), 1, &few);
   EXPECT_EQ(few.runs().size(), 4u);
+  SampleChoice tried;
+  observe_all(graph, samples_of_rows(std::vector<s64>(9, 1)), 1, &tried);
+  const auto of_tried = tried.runs(kComparedSamples), own = few.runs();
+  ASSERT_EQ(of_tried.size(), 4u);
+  for (size_t i = 0; i < own.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(of_tried[i][0].as<f32>(), own[i][0].as<f32>())) << i;
   observe_all(graph, samples_of_rows({129}), 1, &none);  // 256 KiB a row
   EXPECT_EQ(none.runs().size(), 0u);
 }

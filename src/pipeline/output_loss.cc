@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "core/memory.h"
 #include "core/monitor.h"
 #include "octet/error.h"
 #include "pipeline/output_power.h"
@@ -47,26 +48,19 @@ std::string words(const OutputLoss& loss) {
   return fmt::format("'{}' {:.1f} dB", loss.output, loss.sqnr_db);
 }
 
-}  // namespace
-
 std::vector<OutputLoss> output_losses(const FloatModel& model,
                                       const std::shared_ptr<const Model>& engine,
                                       const StageOptions& stage) {
-  if (model.calibration == nullptr || model.calibration->compared_samples.empty()) return {};
   const std::span<const std::vector<Tensor>> samples = model.calibration->compared_samples;
   report_progress(stage.monitor, "compare outputs", 0, 2);
-  try {
-    const auto want = run_each(std::make_shared<const Model>(quantize(model, {})), samples, stage);
-    report_progress(stage.monitor, "compare outputs", 1, 2);
-    const auto got = run_each(engine, samples, stage);
-    report_progress(stage.monitor, "compare outputs", 2, 2);
-    return compared(*model.graph, want, got);
-  } catch (const Error& error) {
-    if (error.code() == Error::Code::out_of_memory) return {};
-    throw;
-  }
+  const auto want = run_each(std::make_shared<const Model>(quantize(model, {})), samples, stage);
+  report_progress(stage.monitor, "compare outputs", 1, 2);
+  const auto got = run_each(engine, samples, stage);
+  report_progress(stage.monitor, "compare outputs", 2, 2);
+  return compared(*model.graph, want, got);
 }
 
+// A line for the user where outputs are beyond use; else nothing.
 std::optional<std::string> warning_of(std::span<const OutputLoss> losses) {
   std::vector<OutputLoss> bad;
   std::ranges::copy_if(losses, std::back_inserter(bad),
@@ -82,6 +76,25 @@ std::optional<std::string> warning_of(std::span<const OutputLoss> losses) {
       "samples: {}; rank the layers by what their quantization does to them, and keep the first in "
       "f32",
       bad.size(), losses.size(), kBeyondUse, which);
+}
+
+}  // namespace
+
+void report_output_losses(const FloatModel& model, const std::shared_ptr<const Model>& engine,
+                          const StageOptions& stage, CompileReport& report) {
+  if (model.calibration == nullptr || model.calibration->compared_samples.empty()) return;
+  try {
+    report.output_losses = without_bad_alloc([&] { return output_losses(model, engine, stage); });
+  } catch (const Error& error) {
+    using enum Error::Code;
+    if (error.code() == cancelled || error.code() == internal) throw;
+    if (error.code() != out_of_memory) {
+      report.warnings.push_back(fmt::format(
+          "the INT8 engine does not run a sample on which it was calibrated: {}", error.message()));
+    }
+  }
+  if (std::optional<std::string> warning = warning_of(report.output_losses))
+    report.warnings.push_back(std::move(*warning));
 }
 
 }  // namespace octet

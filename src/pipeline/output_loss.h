@@ -12,11 +12,8 @@ namespace octet {
 
 // Of each f32 output, over all samples. None where calibration kept no samples (it came from a cache or an observation, was of sequences, or of
 // samples too large to keep), where both engines do not fit into memory, and of outputs whose sizes data tell and codes changed.
-std::vector<OutputLoss> output_losses(const FloatModel& model,
-                                      const std::shared_ptr<const Model>& engine,
-                                      const StageOptions& stage);
-
-// A line for the user where outputs are beyond use; else nothing.
-std::optional<std::string> warning_of(std::span<const OutputLoss> losses);
+// The report also gets a warning of outputs that are beyond use, and of an engine that does not run a sample on which it was calibrated.
+void report_output_losses(const FloatModel& model, const std::shared_ptr<const Model>& engine,
+                          const StageOptions& stage, CompileReport& report);
 
 }  // namespace octet

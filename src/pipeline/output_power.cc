@@ -59,7 +59,7 @@ std::optional<f64> mean_relative_error(SampleOutputsView truth, SampleOutputsVie
     if (truth[0][o].dtype() != Dtype::f32) continue;
     const std::optional<ErrorPower> squares = error_power(truth, got, o);
     if (!squares) return std::nullopt;
-    if (squares->power > 0) sum += squares->error / squares->power;
+    if (squares->error > 0) sum += squares->power > 0 ? squares->error / squares->power : 1;
     ++outputs;
   }
   if (outputs == 0) return std::nullopt;

@@ -238,12 +238,8 @@ struct SourceModel::Impl {
   // Says, too, what INT8 did to the outputs.
   Engine compared_build(const PrecisionPlan& wanted, CompileReport& report) const {
     const Variant built = variant(wanted, report, nullptr);
-    if (wanted.int8) {
-      report.output_losses =
-          output_losses(built.from, built.model, {options.threads, options.monitor});
-      if (std::optional<std::string> warning = warning_of(report.output_losses))
-        report.warnings.push_back(std::move(*warning));
-    }
+    if (wanted.int8)
+      report_output_losses(built.from, built.model, {options.threads, options.monitor}, report);
     return Inside::engine(built.model);
   }
 

@@ -15,16 +15,16 @@ size_t bytes_of(const std::vector<Tensor>& sample) {
   return bytes;
 }
 
-}  // namespace
-
-bool SampleChoice::are_enough(size_t samples, size_t bytes) const {
-  return samples >= size_.most || (samples >= size_.fewest && bytes >= size_.large);
+bool are_enough(size_t samples, size_t bytes, const ChoiceSize& size) {
+  return samples >= size.most || (samples >= size.fewest && bytes >= size.large);
 }
+
+}  // namespace
 
 void SampleChoice::add(const FedSample& run, const std::vector<ContentDigest>& digests) {
   rows_ = run.rows;
   if (bytes_of(run.inputs) / static_cast<size_t>(run.rows) > size_.largest) return;
-  const bool full = are_enough(kept_.size(), bytes_);
+  const bool full = are_enough(kept_.size(), bytes_, size_);
   const auto wanted = [&](const ContentDigest& digest) {
     return !full || Digest(digest.high, digest.low) < kept_.rbegin()->first;
   };
@@ -44,15 +44,21 @@ void SampleChoice::keep(const Digest& digest, std::vector<Tensor> sample) {
   for (;;) {
     const auto last = std::prev(kept_.end());
     const size_t rest = bytes_ - bytes_of(last->second);
-    if (!are_enough(kept_.size() - 1, rest)) return;
+    if (!are_enough(kept_.size() - 1, rest, size_)) return;
     bytes_ = rest;
     kept_.erase(last);
   }
 }
 
-std::vector<std::vector<Tensor>> SampleChoice::runs() const {
+std::vector<std::vector<Tensor>> SampleChoice::runs(const ChoiceSize& size) const {
   std::vector<std::vector<Tensor>> samples, runs;
-  for (const auto& [digest, sample] : kept_) samples.push_back(sample);
+  size_t total = 0;
+  for (const auto& [digest, sample] : kept_) {
+    if (are_enough(samples.size(), total, size)) break;
+    if (bytes_of(sample) > size.largest) continue;
+    total += bytes_of(sample);
+    samples.push_back(sample);
+  }
   const auto rows = static_cast<size_t>(rows_);
   for (size_t at = 0; at < samples.size(); at += rows) {
     const size_t count = std::min(rows, samples.size() - at);

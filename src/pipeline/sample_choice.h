@@ -29,12 +29,13 @@ class SampleChoice {
   // Copies what it keeps. `digests`: of each sample of the run by itself.
   void add(const FedSample& run, const std::vector<ContentDigest>& digests);
 
-  // As runs of the model.
-  std::vector<std::vector<Tensor>> runs() const;
+  // As runs of the model; those of a smaller choice alone, which are the ones that it would have kept.
+  std::vector<std::vector<Tensor>> runs() const { return runs(size_); }
+  std::vector<std::vector<Tensor>> runs(const ChoiceSize& size) const;
+  s64 rows() const { return rows_; }  // of a run
 
  private:
   using Digest = std::pair<u64, u64>;
-  bool are_enough(size_t samples, size_t bytes) const;
   void keep(const Digest& digest, std::vector<Tensor> sample);
 
   ChoiceSize size_;

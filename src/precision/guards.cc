@@ -30,9 +30,25 @@ LossGuards::LossGuards(const Graph& graph, const Uses& uses, const Ranges& range
       overruled_(options.overruled),
       relevance_(graph, ranges) {
   if (!options.most_slower) return;
-  const std::vector<bool> real = worth_reals(options.measured, *options.most_slower);
-  for (size_t i = 0; i < real.size(); ++i)
-    measured_.emplace(options.measured[i].layer, Measured{options.measured[i], real[i]});
+  std::unordered_map<std::string_view, const LayerLoss*> losses;
+  for (const LayerLoss& loss : options.measured) losses.emplace(loss.layer, &loss);
+  // The time is for layers whose type is open; of others it is only said what they lose.
+  std::vector<LayerLoss> open;
+  for (const Node& node : graph.nodes) {
+    const auto at = losses.find(node.name);
+    if (at == losses.end()) continue;
+    const LayerLoss& loss = *at->second;
+    if (is_open(node)) open.push_back(loss);
+    measured_.emplace(loss.layer, Measured{loss, worth_reals({&loss, 1}, *options.most_slower)[0]});
+  }
+  const std::vector<bool> real = worth_reals(open, *options.most_slower);
+  for (size_t i = 0; i < real.size(); ++i) measured_.at(open[i].layer).real = real[i];
+}
+
+bool LossGuards::is_open(const Node& node) const {
+  const auto input = ranges_.find(node.inputs[0]);
+  return input != ranges_.end() && input->second.method != RangeMethod(RangeRule::given) &&
+         !asked_.int8(node) && !asked_.real(node);
 }
 
 LossGuards::Loss LossGuards::Measured::loss() const {

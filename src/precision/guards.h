@@ -43,6 +43,8 @@ class LossGuards {
   Loss normalization_loss(const Node& node) const;
   std::optional<Decision> keeps_recurrence(const Node& node) const;
   bool is_depthwise(const Node& node) const;
+  // Whether a range that was seen may be the reason of its type, and nobody asks for one.
+  bool is_open(const Node& node) const;
 
   const Graph& graph_;
   const Uses& uses_;

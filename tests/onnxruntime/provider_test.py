@@ -14,6 +14,7 @@ import harness
 import provider
 from harness import DIGITS, digits_engine, octet, scratch
 from provider import reference, run, run_octet, same, session
+from unequal_channels import network
 
 
 def setUpModule():
@@ -131,6 +132,19 @@ class Calibrated(unittest.TestCase):
     def test_as_fp32_where_all_is_to_be_taken(self):
         feeds = {"image": images()[:20]}
         same(self, run_octet(DIGITS / "digits.onnx", feeds), run(session(DIGITS / "digits.onnx", take="all"), feeds))
+
+    def test_favor(self):
+        """Layers stay in f32 by what a cache says that they lose, as octet build keeps them."""
+        model = network(scratch() / "favored")
+        cache, data = model.with_name("net.cache"), model.with_name("x.npz")
+        feeds, outputs = dict(np.load(data)), []
+        for favor in ("accuracy", "speed"):
+            engine = model.with_name(f"{favor}.octet")
+            octet("build", model, "--int8", "--calib", data, "--calib-cache", cache, "--favor", favor, "-o", engine, "--quiet")
+            got = run(session(model, calibration_cache=cache, favor=favor), feeds)
+            same(self, run_octet(engine, feeds), got)
+            outputs.append(got["y"])
+        self.assertTrue((outputs[0] != outputs[1]).any(), "one has a layer in f32")
 
     def test_cache_of_another_model(self):
         cache, _ = cached()

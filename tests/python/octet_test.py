@@ -51,6 +51,8 @@ class FromTheArrays(unittest.TestCase):
                 compiled(calibration=self.calibration, favor=wrong)
         with self.assertRaisesRegex(octet.Error, "favor has no use without"):
             compiled(favor="speed")
+        with self.assertRaisesRegex(octet.Error, "favor has no use without precision='int8'"):
+            compiled(calibration=self.calibration, precision="fp16", favor="speed")
         with self.assertRaisesRegex(octet.Error, "an observation keeps none"):
             compiled(calibration=octet.Observer(MODEL).observe(self.calibration[:4]), favor="speed")
 

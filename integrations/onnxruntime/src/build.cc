@@ -90,7 +90,6 @@ std::shared_ptr<Built> PartBuilder::build(const Graph& graph, const Part& part,
     options.calibration.emplace();
     options.calibration->equalize = options_.equalize;
     options.calibration->try_layers = options_.accuracy_time.has_value();
-    options.plan.accuracy_time = options_.accuracy_time;
   }
   if (cached) {
     options.calibration->cache =
@@ -105,6 +104,7 @@ std::shared_ptr<Built> PartBuilder::build(const Graph& graph, const Part& part,
   }
   octet::PrecisionPlan plan;
   plan.int8 = cached;
+  if (cached) plan.accuracy_time = options_.accuracy_time;
   options.plan = plan;
   bool of_file = takes_file(graph, part);
   auto source = read(graph, part, ordinal, of_file, options);
@@ -116,6 +116,7 @@ std::shared_ptr<Built> PartBuilder::build(const Graph& graph, const Part& part,
   }
   auto built = std::make_shared<Built>(Built{engine, source, observation, cache, stop});
   built->of_file = of_file;
+  built->accuracy_time = options_.accuracy_time;
   judge(*built);
   return built;
 }

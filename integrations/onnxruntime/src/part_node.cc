@@ -241,6 +241,7 @@ void PartNode::learn() {
                   "; the INT8 engine is being built");
     octet::PrecisionPlan plan;
     plan.int8 = true;
+    plan.accuracy_time = built_->accuracy_time;
     octet::CompileReport report;
     auto engine = std::make_shared<const octet::Engine>(built_->source->build(plan, &report));
     if (report.cache != nullptr) keep(*report.cache);

@@ -143,4 +143,6 @@ def calibrate(dataset: ray.data.Dataset, model: Model, **options: Any) -> _octet
     observes = {name: value for name, value in options.items() if name in _OBSERVES}
     compiles = {name: value for name, value in options.items() if name not in _OBSERVES or name in _BOTH}
     inspect.signature(compile).bind(model, calibration=None, **compiles)  # before there is much to lose
+    if compiles.get("favor") is not None:
+        raise wrong("favor tries layers on samples, and what a cluster observes keeps none: calibrate on one machine")
     return compile(model, calibration=observe(dataset, model, **observes), **compiles)
