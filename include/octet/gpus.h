@@ -22,8 +22,8 @@ struct GpuProperties {
   int64_t clock_khz = 0, memory_clock_khz = 0;
 };
 
-// In the driver's order, whether contexts can be made for them or not (list_devices(), octet/machine.h). Nothing is started on a GPU. Empty
-// where there is no driver. Throws nothing but what allocation does.
+// In the driver's order, whether contexts can be made for them or not (list_devices(), octet/machine.h): what a GPU does not answer is 0 or empty.
+// Nothing is started on a GPU. Empty where there is no driver. Throws nothing but what allocation does.
 std::vector<GpuProperties> list_gpus();
 
 }  // namespace octet

@@ -117,43 +117,52 @@ void say_halves(const std::string& types, const Config& config) {
                           "they are multiplied in f32, which takes no less time");
 }
 
-// The type that a strongly typed network carries, where its layers have one; with several all compute in f32.
+// The type that a strongly typed network carries, where its layers have one, added by the client or by a parser; with several all compute in f32.
 void choose_carried(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
   std::set<octet::Precision> types;
   for (const LayerCore* layer : network.layers_of_model()) {
-    const bool converts =
-        layer->kind() == LayerType::kCAST || layer->kind() == LayerType::kIDENTITY;
-    if (!converts && computes(*layer)) types.insert(precision_of(layer->outputs[0]->getType()));
+    using enum LayerType;
+    const bool computes = layer->kind() != kCAST && layer->kind() != kIDENTITY &&
+                          layer->kind() != kCONSTANT && layer->outputs.size() == 1;
+    if (computes) types.insert(precision_of(layer->outputs[0]->getType()));
   }
   types.erase(octet::Precision::none);
+  types.erase(octet::Precision::int8);
+  if (types.size() > 1) {
+    config.reporter.log(Severity::kINFO,
+                        "layers of the strongly typed network have several real types: all of them "
+                        "compute in f32");
+  }
   if (types.size() != 1) return;
   plan.f16 = types.contains(octet::Precision::f16);
   plan.bf16 = types.contains(octet::Precision::bf16);
   if (plan.f16) say_halves("a strongly typed network of kHALF", config);
 }
 
+// "kFP16 and kBF16", those that are set.
+std::string half_flags(const Config& config) {
+  std::string flags = config.has(BuilderFlag::kFP16) ? "kFP16" : "";
+#if NV_TENSORRT_MAJOR >= 10
+  if (config.has(BuilderFlag::kBF16)) flags += flags.empty() ? "kBF16" : " and kBF16";
+#endif
+  return flags;
+}
+
 // What octet trtexec makes of --fp16 and --bf16: the types of layers that are not INT8.
 void choose_halves(const Config& config, octet::PrecisionPlan& plan) {
   plan.f16 = config.has(BuilderFlag::kFP16);
-  std::string flags = plan.f16 ? "kFP16" : "";
 #if NV_TENSORRT_MAJOR >= 10
   plan.bf16 = config.has(BuilderFlag::kBF16);
-  if (plan.bf16) flags += plan.f16 ? " and kBF16" : "kBF16";
 #endif
-  if (plan.f16) say_halves(flags, config);
+  if (plan.f16) say_halves(half_flags(config), config);
 }
 
 void warn_of_flags(const Config& config) {
-#if NV_TENSORRT_MAJOR >= 10
-  const bool f16 = config.has(BuilderFlag::kFP16), bf16 = config.has(BuilderFlag::kBF16);
-  if (!f16 && !bf16) return;
-  config.reporter.warn(std::string(f16 ? "kFP16" : "") + (f16 && bf16 ? " and " : "") +
-                       (bf16 ? "kBF16" : "") +
+  const std::string flags = half_flags(config);
+  if (flags.empty()) return;
+  config.reporter.warn(flags +
                        " without effect: the network is strongly typed, and each layer computes "
                        "in the type that it has there");
-#else
-  static_cast<void>(config);
-#endif
 }
 
 // Without one of the flags types are hints, and the build takes its own choice.

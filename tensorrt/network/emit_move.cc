@@ -148,12 +148,23 @@ void emit_layer(const INonZeroLayer& layer, Emission& out) {
   out.last("Cast", {out.node("NonZero", {out.in(0)})}, {{"to", onnx_type_of(type)}});
 }
 
+namespace {
+
+// Reals of 16 bits are computed as f32.
+Dtype computed(DataType type) {
+  const Dtype dtype = to_octet(type);
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 ? Dtype::f32 : dtype;
+}
+
+}  // namespace
+
 // An identity with a type of output is a conversion: clients wrote so before there was a layer for it.
 void emit_layer(const IIdentityLayer&, Emission& out) {
   const auto asked = out.output_type();
-  const bool converts = asked && *asked != DataType::kHALF && to_octet(*asked) != out.dtype(0);
+  const bool converts =
+      asked && to_octet(*asked) != out.dtype(0) && computed(*asked) != out.dtype(0);
   if (converts) {
-    out.last("Cast", {out.in(0)}, {{"to", onnx_type_of(to_octet(*asked))}});
+    out.last("Cast", {out.in(0)}, {{"to", onnx_type_of(computed(*asked))}});
   } else {
     out.last("Identity", {out.in(0)});
   }
@@ -164,10 +175,7 @@ void emit_layer(const ISelectLayer&, Emission& out) {
 }
 
 void emit_layer(const ICastLayer& layer, Emission& out) {
-  const Dtype wanted = to_octet(layer.getToType());
-  // Half floats are computed as floats.
-  const bool is_half = wanted == Dtype::f16 || wanted == Dtype::bf16;
-  out.last("Cast", {out.in(0)}, {{"to", onnx_type_of(is_half ? Dtype::f32 : wanted)}});
+  out.last("Cast", {out.in(0)}, {{"to", onnx_type_of(computed(layer.getToType()))}});
 }
 
 void emit_layer(const IConstantLayer& layer, Emission& out) {
@@ -230,7 +238,7 @@ void emit_layer(const IFillLayer& layer, Emission& out) {
   std::vector<float> values;
   for (int64_t i = 0; i < sizes[0]; ++i) values.push_back(alpha + beta * static_cast<float>(i));
   const std::string line = out.floats(values, sizes);
-  out.last("Cast", {line}, {{"to", onnx_type_of(to_octet(layer.getToType()))}});
+  out.last("Cast", {line}, {{"to", onnx_type_of(computed(layer.getToType()))}});
 }
 
 void emit_layer(const IScatterLayer& layer, Emission& out) {

@@ -33,6 +33,8 @@ DataType type_carried_by(const LayerCore& layer) {
       return as<IConstantLayer>(layer).getWeights().type;
     case LayerType::kCAST:
       return as<ICastLayer>(layer).getToType();
+    case LayerType::kFILL:
+      return as<IFillLayer>(layer).getToType();
     case LayerType::kIDENTITY:
       if (!layer.output_types.empty() && layer.output_types[0]) return *layer.output_types[0];
       return type_of_inputs(layer);

@@ -63,6 +63,7 @@ DeviceBlock block_of_host(const DeviceInfo& device) {
 }
 
 DeviceBlock block_of(const DeviceInfo& device) {
+  if (!device.name.starts_with("cuda:")) return block_of_host(device);
   const std::vector<GpuProperties> gpus = list_gpus();
   const auto gpu = std::ranges::find(gpus, device.name, &GpuProperties::device);
   if (gpu == gpus.end()) return block_of_host(device);

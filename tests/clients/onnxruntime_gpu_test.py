@@ -13,7 +13,7 @@ import unittest
 import harness
 from harness import need, need_gpu, octet, scratch
 from onnxruntime_test import runtime
-from tensorrtx_test import ResNet50
+from tensorrtx_test import ResNet50, setUpModule  # unittest calls it: NumPy for both
 
 VERSION = "1.31.1"
 
@@ -26,8 +26,8 @@ def cuda_libraries(wheel):
 class OnGpu(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.wheel = runtime(VERSION)
         need_gpu()
+        cls.wheel = runtime(VERSION)
         cls.np = need("numpy")
 
     def made(self):

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -184,7 +185,7 @@ class Yolov8(Network):
         own, self.tensors = self.tensors, {**self.tensors, **self.shared}
         model = self.model(("images", list(image.shape)), [(name, 3) for name in outputs])
         self.tensors = own
-        return need("onnxruntime").InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"images": image})
+        return harness.onnxruntime_session(model, optimized=True).run(None, {"images": image})
 
     def found(self, maps):
         """What its kernel finds: corners of the box, how sure, and the class."""
@@ -214,7 +215,7 @@ class TensorRtX(unittest.TestCase):
         compiled(folder / "resnet50", self.root / "resnet/resnet50.cpp")
         made = ResNet50()
         model = made.model(("data", [1, 3, 224, 224]), [(made.network(), 2)])
-        session = need("onnxruntime").InferenceSession(model, providers=["CPUExecutionProvider"])
+        session = harness.onnxruntime_session(model, optimized=True)
         want = session.run(None, {"data": np.ones((1, 3, 224, 224), np.float32)})[0][0]
         write_weights(folder.parent / "resnet50.wts", made.tensors)
         self.assertIn("build out", ran(folder / "resnet50", "-s", cwd=folder, code=1))  # its success
@@ -253,7 +254,7 @@ class TensorRtX(unittest.TestCase):
 
     def test_yolov8(self):
         """Its plan finds what its kernels find in ONNX Runtime's maps; it draws boxes on a picture by both of its ways."""
-        if subprocess.run(["pkg-config", "--exists", "opencv4"], check=False).returncode != 0:
+        if shutil.which("pkg-config") is None or subprocess.run(["pkg-config", "--exists", "opencv4"], check=False).returncode != 0:
             self.skipTest("OpenCV is absent: apt-get install libopencv-dev")
         folder = scratch() / "yolov8"
         program, plugin = self.yolov8(folder)

@@ -66,6 +66,24 @@ class Types(Case):
                 self.assertTrue(parser.parse(cast_to(name).read_bytes()))
                 self.written(self.engine(self.builder.build_serialized_network(network, self.config)))
 
+    @unittest.skipIf(LEVEL < 10, "level 8 has no strongly typed networks")
+    def test_parsed_halves_compute_in_halves(self):
+        """x times a third, rounded, plus x: of this x both sums, of the product that is rounded and of the one that is not, are different halves."""
+        from onnx import TensorProto, helper, numpy_helper
+        x, third = np.array([0.9], np.float16), np.array([1 / 3], np.float16)
+        nodes = [helper.make_node("Mul", ["x", "third"], ["product"]), helper.make_node("Add", ["product", "x"], ["y"])]
+        infos = [[helper.make_tensor_value_info(name, TensorProto.FLOAT16, [1])] for name in "xy"]
+        graph = helper.make_graph(nodes, "halves", *infos, initializer=[numpy_helper.from_array(third, "third")])
+        model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+        network = self.builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+        self.assertTrue(trt.OnnxParser(network, self.log).parse(model.SerializeToString()))
+        context = self.engine(self.builder.build_serialized_network(network, self.config)).create_execution_context()
+        y = np.zeros(1, np.float16)
+        self.assertTrue(context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data))
+        self.assertTrue(context.execute_async_v3(0))
+        self.assertEqual(y, x * third + x)
+        self.assertNotEqual(y, np.float16(np.float32(x) * np.float32(third) + np.float32(x)))
+
     def test_built_by_octet(self):
         told = {"FLOAT16": True, "INT64": LEVEL >= 10, "BFLOAT16": LEVEL >= 10, "DOUBLE": False, "INT16": False}
         for name, has in told.items():

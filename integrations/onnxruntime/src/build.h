@@ -22,7 +22,7 @@ struct Built {
   std::shared_ptr<Observation> observation = nullptr;  // null: the engine stays
   std::filesystem::path cache = {};  // that the successor's calibration is written to
   std::stop_source stop = std::stop_source(std::nostopstate);  // ends the successor's build
-  std::optional<double> accuracy_time = {};  // of the successor's PrecisionPlan
+  std::optional<double> accuracy_time = {};                    // of the successor's PrecisionPlan
   double int8_share = 0;  // of multiplications; NaN where there are none, or nobody could tell
   bool has_multiplications = true;
   bool of_file = false;  // built of the model's own file, which ONNX Runtime's rewrites left alone

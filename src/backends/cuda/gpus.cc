@@ -3,6 +3,7 @@
 
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "backends/cuda/driver.h"
 #include "core/check.h"
@@ -27,15 +28,17 @@ std::string text_of(const CUuuid& uuid) {
 }
 
 GpuProperties properties_of(int ordinal) {
+  GpuProperties lost;  // keeps its place, and has no more than that
+  lost.device = fmt::format("cuda:{}", ordinal);
   CUdevice device = 0;
-  check(driver().cuDeviceGet(&device, ordinal), "to open the device");
+  if (driver().cuDeviceGet(&device, ordinal) != kSuccess) return lost;
   std::array<char, 256> name{};
-  check(driver().cuDeviceGetName(name.data(), name.size(), device), "to name the device");
+  if (driver().cuDeviceGetName(name.data(), name.size(), device) != kSuccess) name[0] = 0;
   CUuuid uuid{};
-  check(driver().cuDeviceGetUuid(&uuid, device), "to identify the device");
+  if (driver().cuDeviceGetUuid(&uuid, device) != kSuccess) uuid = {};
   size_t bytes = 0;
-  check(driver().cuDeviceTotalMem(&bytes, device), "to measure the device's memory");
-  return {.device = fmt::format("cuda:{}", ordinal),
+  if (driver().cuDeviceTotalMem(&bytes, device) != kSuccess) bytes = 0;
+  return {.device = std::move(lost.device),
           .name = name.data(),
           .uuid = text_of(uuid),
           .compute_major = attribute_or_zero(device, kComputeMajor),
