@@ -44,7 +44,7 @@ def codes(shape, wrong, dtype=w.UINT8):
 @dataclasses.dataclass
 class Operator:
     name: str
-    inputs: list
+    inputs: list  # None for one that is left out
     required: int  # as many inputs, save those of `optional`
     attributes: dict = dataclasses.field(default_factory=dict)
     bad: tuple = ()  # values of attributes, each alone
@@ -59,6 +59,7 @@ def scale():
 
 IMAGE, ROWS, PACKED = [1, 2, 4, 4], [2, 8], {"N": 2, "K": 16, "bits": 4, "block_size": 16}
 ACTIVATIONS = ({"activation": "Swirl"}, {"activation": 3}, {"activation": "Clip"})
+TOKENS, CHOICE = [1, 3, 4], (data(ROWS, [3, 7], w.UINT8), scale(), codes([], [3]))
 OPERATORS = (
     Operator("Gelu", [data(ROWS, None)], 1),
     Operator("QuickGelu", [data(ROWS, None)], 1, bad=({"alpha": "junk"}, {"alpha": 3})),
@@ -88,6 +89,28 @@ OPERATORS = (
                                       codes([], [3]), codes([3], [2], w.INT8), Given([3], [2])], 4),
     Operator("QGemm", [data([2, 4], [2, 5], w.UINT8), scale(), codes([], [3]), codes([4, 3], [4]), scale(), codes([], [2]),
                        Given([3], [2], w.INT32), scale(), codes([], [3])], 6, bad=({"transB": 7}, {"alpha": "junk"}), optional=(2, 5)),
+    Operator("QLinearWhere", [data(ROWS, [2, 7], w.BOOL), *CHOICE, *CHOICE, scale(), codes([], [2])], 9, optional=(3, 6)),
+    Operator("Attention", [data(TOKENS, [1, 3, 5]), Given([4, 12], [4, 13]), Given([12], [11]), data([1, 3], [1, 2], w.INT32), None,
+                           data([1, 2, 3, 3], [1, 2, 3, 4])], 2, {"num_heads": 2},
+             ({"num_heads": 3}, {"num_heads": 0}, {"num_heads": "junk"}, {"scale": "junk"}, {"qkv_hidden_sizes": [4, 4]},
+              {"qkv_hidden_sizes": [4, 4, 1 << 62]}, {"do_rotary": 1}, {"unidirectional": "junk"}), output_rank=3),
+    Operator("QAttention", [data(TOKENS, [1, 3, 5], w.UINT8), codes([4, 12], [4, 13], w.INT8), Given([12], [11]), scale(), Given([12], [11]),
+                            data([1, 3], [3], w.INT32), codes([], [5]), codes([12], [11], w.INT8)], 5, {"num_heads": 2},
+             ({"num_heads": 3}, {"num_heads": -1}), output_rank=3),
+    Operator("MultiHeadAttention", [data(TOKENS, [1, 3, 5]), data(TOKENS, [1, 3, 6]), data(TOKENS, [2, 3, 4]), Given([12], [11]),
+                                    data([1, 3], [3], w.INT32), data([1, 2, 3, 3], [1, 2, 3, 4])], 1, {"num_heads": 2},
+             ({"num_heads": 3}, {"num_heads": 1 << 62}), output_rank=3),
+    Operator("EmbedLayerNormalization", [data([1, 3], [3], w.INT32), data([1, 3], [1, 2], w.INT32), Given([5, 4], [5, 3]), Given([6, 4], [2, 4]),
+                                         Given([2, 4], [2, 3]), Given([4], [3]), Given([4], [3])], 7, bad=({"epsilon": "junk"},),
+             output_rank=3, optional=(1,)),
+    Operator("QEmbedLayerNormalization", [data([1, 3], [3], w.INT32), data([1, 3], [1, 2], w.INT32), codes([5, 4], [5, 3]), codes([6, 4], [2, 4]),
+                                          codes([2, 4], [2, 3]), codes([4], [3]), codes([4], [3]), None, *[scale()] * 5, *[codes([], [2])] * 5], 12,
+             bad=({"epsilon": "junk"},), output_rank=3, optional=(1, 7)),
+    Operator("DynamicQuantizeLSTM", [data([3, 1, 4], [3, 1, 5]), codes([1, 4, 8], [1, 4, 9]), codes([1, 2, 8], [1, 3, 8]), Given([1, 16], [1, 15]),
+                                     None, None, None, None, Given([1], [3]), codes([1], [3]), Given([1, 8], [2, 8]), codes([1, 8], [3])], 12,
+             {"hidden_size": 2}, ({"hidden_size": 3}, {"direction": "bidirectional"}, {"direction": "junk"}), output_rank=4,
+             optional=(3, 4, 5, 6, 7, 9, 11)),
+    Operator("GridSample", [data([1, 2, 4, 4], [2, 4]), data([1, 3, 3, 2], [1, 3, 3, 3])], 2, bad=({"mode": "junk"},), output_rank=4),
 )
 
 
@@ -106,14 +129,17 @@ def spoiled(operator):
     """What is wrong, and the inputs."""
     good = operator.inputs
     for i, given in enumerate(good):
+        if given is None:
+            continue
         others = lambda change, i=i: [*good[:i], change, *good[i + 1:]]
         if i < operator.required and i not in operator.optional:
             yield f"omitted_{i}", others(None)
             yield f"missing_{i}", good[:i]
-        yield f"type_{i}", others(given.changed(dtype=w.BOOL))
+        if given.dtype != w.BOOL:
+            yield f"type_{i}", others(given.changed(dtype=w.BOOL))
         if given.wrong is not None:
             yield f"shape_{i}", others(given.changed(shape=given.wrong))
-    yield "too_many", [*good, *[good[-1]] * 9]
+    yield "too_many", [*good, *[good[-1]] * 12]
 
 
 def nodes(rng):

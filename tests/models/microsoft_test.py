@@ -143,6 +143,146 @@ class Microsoft(unittest.TestCase):
                     self.assertEqual([layer["op"] for layer in layers].count("QMatMul"), 2)
                     self.assertNotIn("reference", [layer["kernel"] for layer in layers])
 
+    def mask(self, batch, keys):
+        """The first keys of each image are seen, of the first all."""
+        lengths = self.rng.integers(1, keys, batch)
+        lengths[0] = keys
+        return (self.numpy.arange(keys)[None] < lengths[:, None]).astype(self.numpy.int32)
+
+    def test_attention_with_its_product(self):
+        """Masks of keys and bias of scores; sizes of queries and values that differ; hidden futures."""
+        for sizes, attrs in ((None, {}), (None, {"unidirectional": 1}), ([16, 16, 24], {"scale": 0.3})):
+            for masked in (False, True):
+                with self.subTest(sizes=sizes, masked=masked, **attrs):
+                    self.small = small = Small()
+                    columns = sum(sizes) if sizes else 48
+                    inputs = [small.feed("x", self.reals(2, 5, 12)), self.const(self.reals(12, columns)), self.const(self.reals(columns))]
+                    if masked:
+                        inputs += [small.feed("m", self.mask(2, 5)), "", small.feed("s", self.reals(2, 4, 5, 5))]
+                    given = {"qkv_hidden_sizes": sizes} if sizes else {}
+                    small.node("Attention", inputs, ["y"], MS, num_heads=4, **given, **attrs)
+                    layers = self.same()
+                    self.assertNotIn("Attention", [layer["op"] for layer in layers])
+
+    def test_attention_of_codes(self):
+        numpy, rng = self.numpy, self.rng
+        for dynamic in (False, True):
+            with self.subTest(dynamic=dynamic):
+                self.small = small = Small()
+                weights = rng.integers(-127, 128, (12, 48)).astype(numpy.int8)
+                zero = numpy.int8(0)
+                if dynamic:
+                    codes, scale, x_zero = "codes", "scale", "zero"
+                    small.node("DynamicQuantizeLinear", [small.feed("x", self.reals(2, 5, 12))], [codes, scale, x_zero])
+                else:
+                    codes, scale, x_zero = (small.feed("x", rng.integers(0, 256, (2, 5, 12)).astype(numpy.uint8)),
+                                            self.const(numpy.float32(0.02)), self.const(numpy.uint8(120)))
+                inputs = [codes, self.const(weights), self.const(self.reals(48)), scale, self.const(numpy.float32(0.01)),
+                          small.feed("m", self.mask(2, 5)), x_zero, self.const(zero)]
+                small.node("QAttention", inputs, ["y"], MS, num_heads=4)
+                layers = self.same()
+                self.assertEqual([layer["op"] for layer in layers].count("QMatMul"), 3)
+
+    def test_attention_of_heads(self):
+        """Apart or packed, with a bias, masks, and keys and values of the past."""
+        tokens, mask = (2, 5, 24), self.mask(2, 5)
+        apart = [self.reals(*tokens) for _ in "qkv"]
+        past = [self.reals(2, 4, 3, 6) for _ in "kv"]
+        cases = {
+            "apart": (apart, {}),
+            "bias": ([*apart, self.reals(72)], {}),
+            "masks": ([*apart, None, mask, self.reals(1, 4, 5, 5)], {"mask_filter_value": -50.0}),
+            "other keys": ([apart[0], self.reals(2, 7, 24), self.reals(2, 7, 24)], {"scale": 0.25}),
+            "past": ([*apart, None, None, None, *past], {"unidirectional": 1}),
+        }
+        for name, (arrays, attrs) in cases.items():
+            with self.subTest(name):
+                self.small = small = Small()
+                bias = 3
+                inputs = ["" if array is None else self.const(array) if i == bias else small.feed(f"i{i}", array)
+                          for i, array in enumerate(arrays)]
+                outputs = ["y", "k", "v"] if name == "past" else ["y"]
+                small.node("MultiHeadAttention", inputs, outputs, MS, num_heads=4, **attrs)
+                self.same(*outputs)
+
+    def test_packed_attention_of_heads(self):
+        """ONNX Runtime has it on a GPU alone: it is what the parts give apart."""
+        numpy = self.numpy
+        parts = [self.reals(2, 5, 4, 6) for _ in "qkv"]
+        flat = [part.reshape(2, 5, 24) for part in parts]
+        for arrays in (flat, [numpy.stack(parts, 3)], [flat[0], numpy.stack(parts[1:], 3)]):
+            small = Small()
+            inputs = [small.feed(f"i{i}", array) for i, array in enumerate(arrays)]
+            small.node("MultiHeadAttention", inputs, ["y"], MS, num_heads=4)
+            path = small.save("y")
+            if len(arrays) == 3:
+                wanted = expected(path, small.feeds)["y"]
+            numpy.testing.assert_allclose(got(path, small.feeds)[0]["y"], wanted, rtol=NOISE, atol=NOISE)
+
+    def test_masks_that_are_lengths_are_refused(self):
+        small = self.small
+        inputs = [small.feed("x", self.reals(2, 5, 12)), self.const(self.reals(12, 48)), self.const(self.reals(48)),
+                  small.feed("m", self.numpy.array([5, 3], self.numpy.int32))]
+        small.node("Attention", inputs, ["y"], MS, num_heads=4)
+        self.assertIn("Attention", octet("check", small.save("y"), code=2).out)
+
+    def test_embedded_tokens(self):
+        numpy, rng = self.numpy, self.rng
+        for positions in (False, True):
+            for segments in (False, True):
+                with self.subTest(positions=positions, segments=segments):
+                    self.small = small = Small()
+                    ids = small.feed("ids", rng.integers(0, 30, (2, 5)).astype(numpy.int32))
+                    segment = small.feed("seg", rng.integers(0, 2, (2, 5)).astype(numpy.int32)) if segments else ""
+                    tables = [self.const(self.reals(rows, 8)) for rows in ((30, 10, 2) if segments else (30, 10))]
+                    inputs = [ids, segment, *tables, *([] if segments else [""]), self.const(self.reals(8)), self.const(self.reals(8))]
+                    if positions:
+                        inputs += [small.feed("shown", self.mask(2, 5)), small.feed("pos", rng.integers(0, 10, (2, 5)).astype(numpy.int32))]
+                    small.node("EmbedLayerNormalization", inputs, ["y", "lengths", "sum"], MS, epsilon=1e-6)
+                    self.same("y", "lengths", "sum")
+
+    def test_embedded_tokens_of_codes(self):
+        numpy, rng = self.numpy, self.rng
+        small = self.small
+        inputs = [small.feed(name, rng.integers(0, 2, (2, 5)).astype(numpy.int32)) for name in ("ids", "seg")]
+        inputs += [self.const(rng.integers(0, 256, shape).astype(numpy.uint8)) for shape in ((30, 8), (10, 8), (2, 8), (8,), (8,))]
+        inputs += [""] + [self.const(numpy.float32(s)) for s in (0.02, 0.01, 0.03, 0.005, 0.01)]
+        inputs += [self.const(numpy.uint8(z)) for z in (120, 130, 128, 0, 140)]
+        small.node("QEmbedLayerNormalization", inputs, ["y", "lengths"], MS, epsilon=1e-6)
+        self.same("y", "lengths")
+
+    def test_recurrent_layers_by_codes(self):
+        """ONNX Runtime gives the input and the state codes, too, over their own ranges: what that loses of numbers up to 3 is the bound."""
+        numpy, rng = self.numpy, self.rng
+        for directions, columns in ((1, False), (2, True)):
+            with self.subTest(directions=directions):
+                self.small = small = Small()
+                codes = [rng.integers(-127, 128, (directions, rows, 32)).astype(numpy.int8) for rows in (6, 8)]
+                scales = [numpy.full((directions, 32) if columns else (directions,), 0.002, numpy.float32) for _ in codes]
+                zeros = [numpy.zeros_like(scale, dtype=numpy.int8) for scale in scales]
+                inputs = [small.feed("x", self.reals(7, 2, 6)), *map(self.const, codes), self.const(self.reals(directions, 64)), "", "", "", ""]
+                for scale, zero in zip(scales, zeros):
+                    inputs += [self.const(scale), self.const(zero)]
+                direction = "bidirectional" if directions == 2 else "forward"
+                small.node("DynamicQuantizeLSTM", inputs, ["y"], MS, hidden_size=8, direction=direction)
+                self.same(atol=0.02)
+
+    def test_choices_of_codes(self):
+        numpy, rng = self.numpy, self.rng
+        small = self.small
+        inputs = [small.feed("c", rng.integers(0, 2, (2, 6)).astype(bool))]
+        for name, scale in (("a", 0.02), ("b", 0.05)):
+            inputs += [small.feed(name, rng.integers(0, 256, (2, 6)).astype(numpy.uint8)), self.const(numpy.float32(scale)), self.const(numpy.uint8(100))]
+        small.node("QLinearWhere", [*inputs, self.const(numpy.float32(0.04)), self.const(numpy.uint8(90))], ["y"], MS)
+        self.same()
+
+    def test_operators_of_the_same_name(self):
+        numpy, small = self.numpy, self.small
+        grid = self.rng.uniform(-1.2, 1.2, (1, 4, 4, 2)).astype(numpy.float32)
+        small.node("GridSample", [small.feed("x", self.reals(1, 2, 6, 6)), small.feed("g", grid)], ["y"], MS, mode="bilinear", align_corners=1)
+        small.node("Trilu", [small.feed("t", self.reals(4, 5)), self.const(numpy.int64(1))], ["z"], MS, upper=0)
+        self.same("y", "z")
+
     def test_codes_of_16_bits(self):
         numpy, small = self.numpy, self.small
         value = small.feed("x", self.reals(2, 3, 8, 8))

@@ -49,18 +49,16 @@ void NodeParser::ints_to_input(std::string_view attr, size_t i) {
 }
 
 ValueId NodeParser::emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs) {
-  const ValueId output = emit_several(op, std::move(inputs), 1)[0];
-  before_.back().attrs = std::move(attrs);
-  return output;
+  return emit_several(op, std::move(inputs), 1, std::move(attrs))[0];
 }
 
 std::vector<ValueId> NodeParser::emit_several(std::string_view op, std::vector<ValueId> inputs,
-                                              size_t count) {
+                                              size_t count, Attrs attrs) {
   Node added{.op = known_op(op),
              .name = node.name + "_" + std::string(op),
              .inputs = std::move(inputs),
              .outputs = {},
-             .attrs = {},
+             .attrs = std::move(attrs),
              .origins = node.origins,
              .decision = {}};
   std::vector<ValueId> outputs;

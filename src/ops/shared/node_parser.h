@@ -35,7 +35,8 @@ class NodeParser {
   // `rename_output`: the new node takes over this node's output 0, and this node gets a fresh one.
   ValueId emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});
   // The same of an operator with several outputs.
-  std::vector<ValueId> emit_several(std::string_view op, std::vector<ValueId> inputs, size_t count);
+  std::vector<ValueId> emit_several(std::string_view op, std::vector<ValueId> inputs, size_t count,
+                                    Attrs attrs = {});
   void emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs = {});
   // Adds a node before this one that computes output i of this one, where there is such an output, instead of it.
   void give(size_t i, std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});

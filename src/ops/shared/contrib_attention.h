@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What com.microsoft's operators of attention share: they are read as ONNX's Attention, on queries, keys and values of three axes.
+#pragma once
+
+#include "ops/shared/node_parser.h"
+
+namespace octet {
+
+// Queries, keys and values [batch, length, heads * size], their biases added; kNoValue where there is none.
+struct ContribAttention {
+  ValueId q = kNoValue, k = kNoValue, v = kNoValue;
+  ValueId shown = kNoValue;  // [batch, keys], integers: the keys that are above 0 are seen
+  ValueId bias = kNoValue;   // added to the scores, broadcast to [batch, heads, queries, keys]
+  ValueId past_k = kNoValue, past_v = kNoValue;
+};
+
+// The node becomes Attention; of its attributes `num_heads`, `scale`, `mask_filter_value` and `unidirectional` are read. Throws Error(invalid_model) where
+// they cannot be.
+void become_attention(NodeParser& parser, const ContribAttention& attention);
+
+// Input i, a constant, in three parts along its last axis: weights, biases or scales of three products lie side by side, `sizes` columns of each, or equally
+// many where that is empty. What has one element is the same for each, as is an input that is left out. Throws Error(unsupported) for what is computed,
+// Error(invalid_model) where columns cannot be parted.
+std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const std::vector<s64>& sizes);
+
+// `qkv_hidden_sizes` of com.microsoft's Attention and QAttention, empty where the node has none.
+std::vector<s64> take_hidden_sizes(NodeParser& parser);
+
+// Refuses what com.microsoft's Attention and QAttention may have and Octet does not read: a past that keys and values share, turned positions.
+void refuse_shared_past(const NodeParser& parser, size_t past);
+
+}  // namespace octet

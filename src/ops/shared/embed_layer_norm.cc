@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/shared/embed_layer_norm.h"
+
+#include <utility>
+
+#include "ops/attributes/moves.h"
+#include "ops/attributes/reduction.h"
+
+namespace octet {
+namespace {
+
+enum : size_t { kY, kLengths, kSum };
+
+// One dimension of the words, [1].
+ValueId dimension(NodeParser& parser, const EmbeddedTokens& tokens, s64 axis) {
+  Attrs one;
+  set_attribute<&ShapeAttributes::start>(one, axis);
+  set_attribute<&ShapeAttributes::end>(one, axis + 1);
+  return parser.emit_before("Shape", {tokens.words}, std::move(one));
+}
+
+ValueId one_axis(NodeParser& parser, s64 axis) {
+  return parser.add_constant(Tensor::of<s64>(Shape{1}, std::vector<s64>{axis}));
+}
+
+// Rows 0, 1, .. of the table, as many as the words of an image.
+ValueId first_rows(NodeParser& parser, const EmbeddedTokens& tokens) {
+  const ValueId end = dimension(parser, tokens, 1), zero = one_axis(parser, 0);
+  return parser.emit_before("Slice", {tokens.position_table, zero, end, zero});
+}
+
+void give_lengths(NodeParser& parser, const EmbeddedTokens& tokens) {
+  Attrs attrs;
+  if (tokens.shown == kNoValue) {
+    const std::vector<s32> none{0};
+    set_attribute<&ConstantOfShapeAttributes::value>(attrs, Tensor::of<s32>(Shape{1}, none));
+    parser.give(kLengths, "ConstantOfShape", {dimension(parser, tokens, 0)}, std::move(attrs));
+    return;
+  }
+  set_attribute<&ReduceAttributes::keepdims>(attrs, false);
+  parser.give(kLengths, "ReduceSum", {tokens.shown, one_axis(parser, 1)}, std::move(attrs));
+}
+
+}  // namespace
+
+void become_embedding(NodeParser& parser, const EmbeddedTokens& tokens) {
+  Node& node = parser.node;
+  ValueId sum = parser.emit_before("Gather", {tokens.word_table, tokens.words});
+  const ValueId positions =
+      tokens.positions == kNoValue
+          ? first_rows(parser, tokens)
+          : parser.emit_before("Gather", {tokens.position_table, tokens.positions});
+  sum = parser.emit_before("Add", {sum, positions});
+  if (tokens.segments != kNoValue) {
+    const ValueId segments = parser.emit_before("Gather", {tokens.segment_table, tokens.segments});
+    sum = parser.emit_before("Add", {sum, segments});
+  }
+  give_lengths(parser, tokens);
+  parser.give(kSum, "Identity", {sum});
+  const f32 epsilon = node.attrs.f("epsilon", 1e-12f);
+  node.attrs = {};
+  node.attrs.set("epsilon", epsilon);
+  node.inputs = {sum, tokens.gamma, tokens.beta};
+  node.outputs.resize(1);
+  parser.become("LayerNormalization");
+}
+
+}  // namespace octet
