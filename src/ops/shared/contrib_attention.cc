@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "ops/attributes/attention.h"
+#include "ops/attributes/codes.h"
 #include "ops/attributes/moves.h"
 #include "ops/shared/contrib.h"
 
@@ -14,27 +15,53 @@ namespace {
 constexpr s64 kParts = 3;
 constexpr f32 kHiddenScore = -10000.0f;  // ONNX Runtime's default of `mask_filter_value`
 
-ValueId axes(NodeParser& parser, const std::vector<s64>& list) {
+ValueId s64s(NodeParser& parser, const std::vector<s64>& list) {
   return parser.add_constant(Tensor::of<s64>(Shape{static_cast<s64>(list.size())}, list));
 }
 
-// What hidden keys are added, [batch, 1, 1, keys]. ONNX Runtime also takes lengths [batch] here and masks of three axes: nothing tells them apart before
-// shapes are known, so the Transpose that keeps two axes in their order refuses them then.
-ValueId hidden_scores(NodeParser& parser, ValueId shown, f32 hidden, ValueId like) {
-  Attrs two_axes;
-  set_attribute<&TransposeAttributes::perm>(two_axes, std::vector<s64>{0, 1});
-  const ValueId mask = parser.emit_before("Transpose", {shown}, std::move(two_axes));
-  const ValueId none =
-      parser.emit_before("CastLike", {parser.add_constant(Tensor::scalar<s64>(0)), mask});
-  const ValueId seen = parser.emit_before("Greater", {mask, none});
-  const ValueId scores = parser.emit_before(
-      "Where", {seen, typed_scalar(parser, 0.0f, like), typed_scalar(parser, hidden, like)});
-  return parser.emit_before("Unsqueeze", {scores, axes(parser, {1, 2})});
+// One dimension of a value, [1].
+ValueId dimension(NodeParser& parser, ValueId id, s64 axis) {
+  Attrs one;
+  set_attribute<&ShapeAttributes::start>(one, axis);
+  set_attribute<&ShapeAttributes::end>(one, axis + 1);
+  return parser.emit_before("Shape", {id}, std::move(one));
+}
+
+// 0, 1, .. for each key, those of the past too.
+ValueId key_places(NodeParser& parser, const ContribAttention& attention) {
+  ValueId keys = dimension(parser, attention.k, 1);
+  if (attention.past_k != kNoValue)
+    keys = parser.emit_before("Add", {keys, dimension(parser, attention.past_k, 2)});
+  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
+                one = parser.add_constant(Tensor::scalar<s64>(1));
+  return parser.emit_before("Range", {zero, parser.emit_before("Squeeze", {keys}), one});
+}
+
+// Which keys are seen, [batch, keys]. The mask is a number for each key or, with one column, how many keys each image has; which, only shapes tell. Of one key
+// both say the same.
+ValueId seen_keys(NodeParser& parser, const ContribAttention& attention) {
+  Attrs whole;
+  set_attribute<&CastAttributes::to>(whole, Dtype::s64);
+  const ValueId numbers = parser.emit_before("Cast", {attention.shown}, std::move(whole));
+  const ValueId mask = parser.emit_before("Reshape", {numbers, s64s(parser, {0, -1})});
+  const ValueId are_lengths =
+      parser.emit_before("Equal", {dimension(parser, mask, 1), s64s(parser, {1})});
+  const ValueId before_end = parser.emit_before("Less", {key_places(parser, attention), mask});
+  const ValueId shown = parser.emit_before("Greater", {mask, s64s(parser, {0})});
+  return parser.emit_before("Where", {are_lengths, before_end, shown});
+}
+
+// What hidden keys are added, [batch, 1, 1, keys].
+ValueId hidden_scores(NodeParser& parser, const ContribAttention& attention, f32 hidden) {
+  const ValueId seen = seen_keys(parser, attention);
+  const ValueId scores = parser.emit_before("Where", {seen, typed_scalar(parser, 0.0f, attention.q),
+                                                      typed_scalar(parser, hidden, attention.q)});
+  return parser.emit_before("Unsqueeze", {scores, s64s(parser, {1, 2})});
 }
 
 ValueId mask_of(NodeParser& parser, const ContribAttention& attention, f32 hidden) {
   if (attention.shown == kNoValue) return attention.bias;
-  const ValueId scores = hidden_scores(parser, attention.shown, hidden, attention.q);
+  const ValueId scores = hidden_scores(parser, attention, hidden);
   if (attention.bias == kNoValue) return scores;
   return parser.emit_before("Add", {attention.bias, scores});
 }
@@ -79,7 +106,7 @@ std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const std::vec
   }
   Attrs last;
   set_attribute<&AxisAttributes::axis>(last, -1);
-  return parser.emit_several("Split", {whole, axes(parser, each)}, kParts, std::move(last));
+  return parser.emit_several("Split", {whole, s64s(parser, each)}, kParts, std::move(last));
 }
 
 std::vector<s64> take_hidden_sizes(NodeParser& parser) {

@@ -9,8 +9,9 @@ namespace octet {
 // Queries, keys and values [batch, length, heads * size], their biases added; kNoValue where there is none.
 struct ContribAttention {
   ValueId q = kNoValue, k = kNoValue, v = kNoValue;
-  ValueId shown = kNoValue;  // [batch, keys], integers: the keys that are above 0 are seen
-  ValueId bias = kNoValue;   // added to the scores, broadcast to [batch, heads, queries, keys]
+  ValueId shown =
+      kNoValue;  // integers: [batch, keys], above 0 where a key is seen, or [batch], how many are
+  ValueId bias = kNoValue;  // added to the scores, broadcast to [batch, heads, queries, keys]
   ValueId past_k = kNoValue, past_v = kNoValue;
 };
 
