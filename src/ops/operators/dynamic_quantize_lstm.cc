@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft DynamicQuantizeLSTM(x, codes of W, codes of R, bias, lengths, h, c, peepholes, scales and zero points of W, the same of R): LSTM by the real
 // weights that the codes stand for. Codes are [directions, input, 4 * hidden], where LSTM has the last two axes the other way.
-#include <optional>
-
 #include "core/check.h"
-#include "ops/quantized/quant_axis.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/shared/contrib.h"
-#include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
 
 namespace octet {
@@ -30,45 +27,55 @@ struct PerColumn {
   }
 };
 
-Tensor real_weights(const NodeParser& parser, size_t weights, size_t scale, const char* what) {
-  const Tensor& codes = known_input(parser, weights, what);
-  if (codes.shape().rank() != 3 || !is_quantized_dtype(codes.dtype()))
-    fail(Error::Code::invalid_model, "{} are {}, expected codes [directions, input, 4 * hidden]",
-         what, to_string(codes.type()));
-  const Tensor& scale_tensor = known_reals(parser, scale, "scales");
-  const FloatInput scales(view(scale_tensor));
-  const PerColumn scale_of(codes, scale_tensor);
-  const Tensor* zeros =
-      parser.has_input(scale + 1) ? &known_input(parser, scale + 1, "zero points") : nullptr;
-  if (zeros != nullptr && zeros->dtype() != codes.dtype())
-    fail(Error::Code::invalid_model, "zero points are {}, expected {}", to_string(zeros->type()),
-         dtype_name(codes.dtype()));
-  const PerColumn zero_of(codes, zeros == nullptr ? scale_tensor : *zeros);
-  const s64 directions = codes.shape()[0], rows = codes.shape()[1], columns = codes.shape()[2];
-  Tensor result(Dtype::f32, Shape{directions, columns, rows});
-  const auto y = result.mutable_as<f32>();
-  visit_dtype(codes.dtype(), [&]<class T>() {
-    if constexpr (std::is_same_v<T, u8> || std::is_same_v<T, s8>) {
-      const auto x = codes.as<T>();
-      size_t next = 0;
-      for (s64 d = 0; d < directions; ++d) {
-        for (s64 c = 0; c < columns; ++c) {
-          const s32 zero =
-              zeros == nullptr ? 0 : zeros->as<T>()[static_cast<size_t>(zero_of.at(d, c))];
-          for (s64 r = 0; r < rows; ++r) {
-            const s32 code = x[static_cast<size_t>((d * rows + r) * columns + c)];
-            y[next++] = static_cast<f32>(code - zero) * scales[scale_of.at(d, c)];
-          }
-        }
+// Codes with their scales and zero points.
+class Weights {
+ public:
+  Weights(const NodeParser& parser, size_t codes, size_t scale, const char* what)
+      : codes_(known_input(parser, codes, what)),
+        scale_tensor_(known_reals(parser, scale, "scales")) {
+    if (codes_.shape().rank() != 3 || (codes_.dtype() != Dtype::u8 && codes_.dtype() != Dtype::s8))
+      fail(Error::Code::invalid_model, "{} are {}, expected codes [directions, input, 4 * hidden]",
+           what, to_string(codes_.type()));
+    if (!parser.has_input(scale + 1)) return;
+    zeros_ = &known_input(parser, scale + 1, "zero points");
+    if (zeros_->dtype() != codes_.dtype())
+      fail(Error::Code::invalid_model, "zero points are {}, expected {}", to_string(zeros_->type()),
+           dtype_name(codes_.dtype()));
+  }
+
+  // As LSTM has them.
+  Tensor reals() const {
+    const Shape& shape = codes_.shape();
+    Tensor result(Dtype::f32, Shape{shape[0], shape[2], shape[1]});
+    const auto y = result.mutable_as<f32>();
+    const FloatInput scales(view(scale_tensor_));
+    const PerColumn scale_of(codes_, scale_tensor_),
+        zero_of(codes_, zeros_ == nullptr ? scale_tensor_ : *zeros_);
+    for (s64 row = 0; row < shape[0] * shape[2]; ++row) {
+      const s64 direction = row / shape[2], column = row % shape[2];
+      const s32 zero =
+          zeros_ == nullptr
+              ? 0
+              : code_at(view(*zeros_), static_cast<size_t>(zero_of.at(direction, column)));
+      const f32 scale = scales[scale_of.at(direction, column)];
+      for (s64 i = 0; i < shape[1]; ++i) {
+        const s32 code = code_at(
+            view(codes_), static_cast<size_t>((direction * shape[1] + i) * shape[2] + column));
+        y[static_cast<size_t>(row * shape[1] + i)] = static_cast<f32>(code - zero) * scale;
       }
     }
-  });
-  return result;
-}
+    return result;
+  }
+
+ private:
+  const Tensor& codes_;
+  const Tensor& scale_tensor_;
+  const Tensor* zeros_ = nullptr;
+};
 
 void parse(NodeParser& parser) {
-  Tensor w = real_weights(parser, kW, kWScale, "weights of the input");
-  Tensor r = real_weights(parser, kR, kRScale, "weights of the state");
+  Tensor w = Weights(parser, kW, kWScale, "weights of the input").reals();
+  Tensor r = Weights(parser, kR, kRScale, "weights of the state").reals();
   Node& node = parser.node;
   node.inputs.resize(kWScale);
   parser.set_input(kW, std::move(w));

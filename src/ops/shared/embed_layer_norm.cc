@@ -9,7 +9,7 @@
 namespace octet {
 namespace {
 
-enum : size_t { kY, kLengths, kSum };
+enum : size_t { kEmbedLengths = 1, kEmbedSum };
 
 // One dimension of the words, [1].
 ValueId dimension(NodeParser& parser, const EmbeddedTokens& tokens, s64 axis) {
@@ -34,11 +34,11 @@ void give_lengths(NodeParser& parser, const EmbeddedTokens& tokens) {
   if (tokens.shown == kNoValue) {
     const std::vector<s32> none{0};
     set_attribute<&ConstantOfShapeAttributes::value>(attrs, Tensor::of<s32>(Shape{1}, none));
-    parser.give(kLengths, "ConstantOfShape", {dimension(parser, tokens, 0)}, std::move(attrs));
+    parser.give(kEmbedLengths, "ConstantOfShape", {dimension(parser, tokens, 0)}, std::move(attrs));
     return;
   }
   set_attribute<&ReduceAttributes::keepdims>(attrs, false);
-  parser.give(kLengths, "ReduceSum", {tokens.shown, one_axis(parser, 1)}, std::move(attrs));
+  parser.give(kEmbedLengths, "ReduceSum", {tokens.shown, one_axis(parser, 1)}, std::move(attrs));
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void become_embedding(NodeParser& parser, const EmbeddedTokens& tokens) {
     sum = parser.emit_before("Add", {sum, segments});
   }
   give_lengths(parser, tokens);
-  parser.give(kSum, "Identity", {sum});
+  parser.give(kEmbedSum, "Identity", {sum});
   const f32 epsilon = node.attrs.f("epsilon", 1e-12f);
   node.attrs = {};
   node.attrs.set("epsilon", epsilon);
