@@ -16,7 +16,7 @@
 
 namespace octet {
 
-// This program: "0.3.0", and what compiled it for what, "GNU 12.2.0 for x86_64 Linux".
+// This program: "0.3.0", and what compiled it, "GNU 12.2.0". Engines hold both, whose bytes are the same on every processor.
 std::string_view octet_version();
 std::string_view octet_compiler();
 
