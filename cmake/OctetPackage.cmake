@@ -5,13 +5,15 @@ set(OCTET_COMMANDS check build inspect run eval compare bench report export bund
 set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 
-# octet_generate(FILE command...): what `octet command...` prints, as a file; manual pages are compressed, as Debian wants them.
+# octet_generate(FILE command...): what `octet command...` prints, as a file; manual pages are compressed, as Debian wants them. A program for another
+# processor prints it in an emulator.
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " octet_emulator)
 function(octet_generate file)
   list(JOIN ARGN " " command)
-  set(write "$<TARGET_FILE:octet_cli> ${command} >${file}")
+  set(write "${octet_emulator} $<TARGET_FILE:octet_cli> ${command} >${file}")
   set(output ${generated}/${file})
   if(file MATCHES "\\.1$")
-    set(write "$<TARGET_FILE:octet_cli> ${command} | gzip -9n >${file}.gz")
+    set(write "${octet_emulator} $<TARGET_FILE:octet_cli> ${command} | gzip -9n >${file}.gz")
     set(output ${output}.gz)
   endif()
   add_custom_command(OUTPUT ${output} COMMAND sh -c "${write}" DEPENDS octet_cli WORKING_DIRECTORY ${generated} VERBATIM)
@@ -81,6 +83,9 @@ set(CPACK_COMPONENTS_ALL program octet tensorrt octet-tensorrt)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(OCTET_DEBIAN_ARCHITECTURE)  # cmake/NAME.cmake, where it is not this machine's
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${OCTET_DEBIAN_ARCHITECTURE})
+endif()
 if(OCTET_PREFIX)  # packaging/toolchain.cmake. dpkg-shlibdeps would ask for the glibc to which this machine's moved the symbols (2.34).
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28), libgcc-s1 | libgcc1")
@@ -89,7 +94,7 @@ set(CPACK_DEBIAN_OCTET_PACKAGE_NAME octet)
 set(CPACK_DEBIAN_OCTET_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_OCTET_DESCRIPTION "INT8 inference engine for ONNX models
 Octet turns an ONNX model and a folder of data into a verified INT8 engine,
-and runs that engine on x86 CPUs. Every quantized result is defined to the
+and runs that engine on CPUs and GPUs. Every quantized result is defined to the
 last bit, on every instruction set and with any number of threads.")
 set(CPACK_DEBIAN_TENSORRT_PACKAGE_NAME octet-tensorrt)
 set(CPACK_DEBIAN_TENSORRT_PACKAGE_SECTION libdevel)

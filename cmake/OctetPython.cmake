@@ -73,8 +73,11 @@ function(octet_wheel_release)
 endfunction()
 
 # octet_python_stub(TARGET MODULE others...): the types of a native module, for editors and type checkers. Making it imports the package, which
-# may need other native modules.
+# may need other native modules. OCTET_TARGET_PYTHON: a Python that can, where the module is for another processor.
 function(octet_python_stub target module)
+  if(OCTET_TARGET_PYTHON)
+    set(Python_EXECUTABLE ${OCTET_TARGET_PYTHON})
+  endif()
   string(REPLACE "." "/" path ${module})
   get_filename_component(package ${path} DIRECTORY)
   nanobind_add_stub(${target}_stub MODULE ${module} OUTPUT ${octet_python_folder}/${path}.pyi

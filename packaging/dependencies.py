@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""dependencies.py [--strict] FOLDER: the libraries that release builds hold, static and fit for shared libraries, in FOLDER/prefix.
+"""dependencies.py [--strict] [--arch ARCH] FOLDER: the libraries that release builds hold, static and fit for shared libraries, in FOLDER/prefix.
 
 They are made of Debian's source packages, whose signatures apt checks, in the newest version that a release of Debian has for them, security
 updates included. What is there is not made again: a stamp holds that version, and the hash of flags and compiler. FOLDER/dependencies.json says
 what was built, for the SBOM. A version that the lists have and the mirror lacks gives way to the one before, with a warning; --strict makes it an error.
+--arch: for that processor instead of this machine's, by Debian's cross compiler (cmake/ARCH.cmake).
 """
+import argparse
+import dataclasses
 import functools
 import hashlib
 import json
@@ -23,6 +26,7 @@ SUITES = {"bookworm": [(debian, "bookworm"), (debian, "bookworm-updates"), (debi
           "trixie": [(debian, "trixie"), (debian, "trixie-updates"), (debian_security, "trixie-security")],
           "forky": [(debian, "forky")]}
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 LITTLE_ROOM = 64 << 20
 JOBS = str(len(os.sched_getaffinity(0)))
 COMMON = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF",
@@ -54,11 +58,38 @@ RECIPES = {
 # NASM writes the whole path of its source into each object; stripped of what nothing links to, these are the same bytes in any folder.
 ASSEMBLED = {"libjpeg-turbo": "libjpeg.a"}
 
+# Of the compiler: its standard library.
+COMPILERS = "libstdc++-12-dev"
+
+# For modules of Python, where they are not this machine's own.
+HEADERS = "libpython3.11-dev"
+
 # Debian's own static libraries that are fit as they are; the link of a shared library is the proof.
 FROM_PACKAGES = {"libwebp": ("libwebp-dev", "BSD-3-Clause", "libwebp.a"), "xxhash": ("libxxhash-dev", "BSD-2-Clause", "libxxhash.a"),
                  "openssl": ("libssl-dev", "Apache-2.0", "libcrypto.a"), "nlohmann-json": ("nlohmann-json3-dev", "MIT", None),
                  "CLI11": ("libcli11-dev", "BSD-3-Clause", None),
-                 "libstdc++": ("libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", None)}
+                 "libstdc++": (COMPILERS, "GPL-3.0-or-later WITH GCC-exception-3.1", None)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Whose libraries are made; without a name, this machine's."""
+    arch: str = ""
+    debian: str = ""  # what Debian calls it
+
+    def tool(self, name):
+        """Of binutils and of the compiler, whose names end with its version where it is one for elsewhere."""
+        if not self.arch:
+            return name
+        return f"{self.arch}-linux-gnu-{name}" + ("-12" if name in ("gcc", "g++") else "")
+
+    def package(self, name):
+        """Of what the compiler itself brings."""
+        return f"{name}-{self.debian}-cross" if self.arch else name
+
+
+HERE = Target()
+CROSS = {"aarch64": Target("aarch64", "arm64")}
 
 
 class Failure(Exception):
@@ -91,24 +122,29 @@ def is_newer(one, other):
     return subprocess.run(["dpkg", "--compare-versions", one, "gt", other], check=False).returncode == 0
 
 
+def apt_of_its_own(folder, name, release, kind, extra=()):
+    """Options of an apt that knows that release of Debian alone: nothing of the machine's lists is changed."""
+    state = folder / "apt" / name
+    for part in ("lists/partial", "cache/archives/partial"):
+        (state / part).mkdir(parents=True, exist_ok=True)
+    (state / "sources.list").write_text("".join(f"{kind} [signed-by={KEYRING}] {mirror()} {suite} main\n" for mirror, suite in SUITES[release]))
+    options = []
+    # Without the lists of one suite its updates would be missed, so that is an error.
+    for option in (f"Dir::Etc::SourceList={state}/sources.list", "Dir::Etc::SourceParts=/dev/null", f"Dir::State::Lists={state}/lists",
+                   f"Dir::Cache={state}/cache", f"APT::Sandbox::User={os.environ.get('USER', 'root')}", "Acquire::Retries=3",
+                   "APT::Update::Error-Mode=any", *extra):
+        options += ["-o", option]
+    run(["apt-get", *options, "-q", "update"], folder / "apt.log")
+    return options
+
+
 class Sources:
-    """Source packages of one release of Debian, by an apt of its own: nothing of the machine's lists is changed."""
+    """Source packages of one release of Debian."""
 
     def __init__(self, folder, release):
         self.folder, self.release = folder, release
         self.log = folder / "apt.log"
-        state = folder / "apt" / release
-        for name in ("lists/partial", "cache/archives/partial"):
-            (state / name).mkdir(parents=True, exist_ok=True)
-        (state / "sources.list").write_text(
-            "".join(f"deb-src [signed-by={KEYRING}] {mirror()} {suite} main\n" for mirror, suite in SUITES[release]))
-        self.options = []
-        # Without the lists of one suite its updates would be missed, so that is an error.
-        for option in (f"Dir::Etc::SourceList={state}/sources.list", "Dir::Etc::SourceParts=/dev/null", f"Dir::State::Lists={state}/lists",
-                       f"Dir::Cache={state}/cache", f"APT::Sandbox::User={os.environ.get('USER', 'root')}", "Acquire::Retries=3",
-                       "APT::Update::Error-Mode=any"):
-            self.options += ["-o", option]
-        run(["apt-get", *self.options, "-q", "update"], self.log)
+        self.options = apt_of_its_own(folder, release, release, "deb-src")
 
     def versions(self, package):
         """What the lists have of it, the newest first."""
@@ -126,8 +162,16 @@ class Sources:
         return target / "unpacked"
 
 
-def compiler():
-    return subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+def compiler(target):
+    return subprocess.run([target.tool("g++"), "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def toolchain(target, prefix):
+    if not target.arch:
+        return []
+    # Debian's oneDNN asks for spdlog, of which it compiles nothing: this machine's will do.
+    return [f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/{target.arch}.cmake", f"-DOCTET_PREFIX={prefix}",
+            f"-Dspdlog_DIR=/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/cmake/spdlog"]
 
 
 def build_by_cmake(source, places, flags, log):
@@ -148,10 +192,10 @@ def read_stamp(stamp):
         return None
 
 
-def newest(opened, name, stamp, strict):
+def newest(opened, name, stamp, strict, target):
     """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says. Strict: the newest or none."""
     package, releases, licence, flags = RECIPES[name]
-    made_by = [RECIPES[name], CONFIGURED if flags is None else COMMON, DATES, compiler(), *([ASSEMBLED[name]] if name in ASSEMBLED else [])]
+    made_by = [RECIPES[name], CONFIGURED if flags is None else COMMON, DATES, compiler(target), *([ASSEMBLED[name]] if name in ASSEMBLED else [])]
     recipe = hashlib.sha256(json.dumps(made_by).encode()).hexdigest()
     last = Failure(f"{' and '.join(releases)} have no source package {package}")
     for release in releases:
@@ -178,9 +222,9 @@ def dated(source):
     return {**os.environ, "SOURCE_DATE_EPOCH": shown}
 
 
-def build(folder, opened, name, strict):
+def build(folder, opened, name, strict, target):
     prefix, stamp, flags = folder / "prefix", folder / "stamps" / f"{name}.json", RECIPES[name][-1]
-    entry, source = newest(opened, name, stamp, strict)
+    entry, source = newest(opened, name, stamp, strict, target)
     print(f"[{list(RECIPES).index(name) + 1}/{len(RECIPES)}] {name} {entry['version']}{'' if source else ': there'}", flush=True)
     if source is None:
         return entry
@@ -189,12 +233,13 @@ def build(folder, opened, name, strict):
     work.mkdir(parents=True)
     log.unlink(missing_ok=True)
     if flags is None:
-        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source, env={**dated(source), "CFLAGS": CONFIGURED})
+        tools = {"CC": target.tool("gcc"), "AR": target.tool("ar"), "RANLIB": target.tool("ranlib")} if target.arch else {}
+        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source, env={**dated(source), "CFLAGS": CONFIGURED, **tools})
         run(["make", "-j", JOBS, "install"], log, cwd=source)
     else:
-        build_by_cmake(source, (work, prefix), flags, log)
+        build_by_cmake(source, (work, prefix), [*toolchain(target, prefix), *flags], log)
     if name in ASSEMBLED:
-        run(["strip", "--strip-unneeded", "--enable-deterministic-archives", prefix / "lib" / ASSEMBLED[name]], log)
+        run([target.tool("strip"), "--strip-unneeded", "--enable-deterministic-archives", prefix / "lib" / ASSEMBLED[name]], log)
     licences = folder / "licenses"
     licences.mkdir(exist_ok=True)
     shutil.copy(source / "debian" / "copyright", licences / f"{name}.copyright")
@@ -205,29 +250,64 @@ def build(folder, opened, name, strict):
     return entry
 
 
-def from_package(folder, name):
+class Foreign:
+    """Debian's packages of another architecture: their headers, static libraries and CMake's files in the prefix."""
+
+    def __init__(self, folder, target):
+        log, unpacked = folder / "apt.log", folder / "packages"
+        # What this machine has installed is of its own architecture.
+        status = folder / "apt" / target.debian / "status"
+        status.parent.mkdir(parents=True, exist_ok=True)
+        status.touch()
+        options = apt_of_its_own(folder, target.debian, "bookworm", "deb",
+                                 (f"APT::Architecture={target.debian}", f"APT::Architectures={target.debian}", f"Dir::State::Status={status}"))
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpacked.mkdir()
+        packages = [package for package, _, _ in FROM_PACKAGES.values() if package != COMPILERS] + [HEADERS]
+        run(["apt-get", *options, "-q", "download", *packages], log, cwd=unpacked)
+        self.versions = {}
+        for file in sorted(unpacked.glob("*.deb")):
+            package, version = subprocess.run(["dpkg-deb", "-W", "--showformat=${Package} ${Version}", file], capture_output=True, text=True,
+                                              check=True).stdout.split()
+            self.versions[package] = version
+            run(["dpkg-deb", "-x", file, unpacked], log)
+        # What is of one architecture comes last: Python's headers are chosen by one of the same name.
+        for found, place in (("include", "include"), (f"include/{target.arch}-linux-gnu", "include"), (f"lib/{target.arch}-linux-gnu", "lib"),
+                             ("lib/cmake", "lib/cmake"), ("share/cmake", "share/cmake")):
+            if (unpacked / "usr" / found).is_dir():
+                shutil.copytree(unpacked / "usr" / found, folder / "prefix" / place, dirs_exist_ok=True,
+                                ignore=shutil.ignore_patterns(f"{target.arch}-linux-gnu", "*.so", "*.pc"))
+        shutil.rmtree(unpacked)
+
+
+def from_package(folder, name, target, foreign):
     package, licence, archive = FROM_PACKAGES[name]
+    if package == COMPILERS:
+        package = target.package(package)
     query = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], capture_output=True, text=True)
     if query.returncode != 0:
         raise Failure(f"{package} is not installed; ./dev wheel --release installs it")
     shutil.copy(f"/usr/share/doc/{package}/copyright", folder / "licenses" / f"{name}.copyright")
-    if archive:
+    if archive and not foreign:
         shutil.copy(f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/{archive}", folder / "prefix/lib" / archive)
-    return {"name": name, "version": query.stdout, "license": licence, "source": package}
+    version = foreign.versions.get(package, query.stdout) if foreign else query.stdout
+    return {"name": name, "version": version, "license": licence, "source": package}
 
 
 def main(arguments):
-    strict = arguments[:1] == ["--strict"]
-    if len(arguments) != 1 + strict:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder = pathlib.Path(arguments[-1]).absolute()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--arch", choices=CROSS)
+    parser.add_argument("folder")
+    args = parser.parse_args(arguments)
+    folder, target = pathlib.Path(args.folder).absolute(), CROSS.get(args.arch, HERE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "apt.log").unlink(missing_ok=True)
         opened = functools.cache(functools.partial(Sources, folder))
-        entries = [build(folder, opened, name, strict) for name in RECIPES]
-        entries += [from_package(folder, name) for name in FROM_PACKAGES]
+        entries = [build(folder, opened, name, args.strict, target) for name in RECIPES]
+        foreign = Foreign(folder, target) if target.arch else None
+        entries += [from_package(folder, name, target, foreign) for name in FROM_PACKAGES]
         write(folder / "dependencies.json", json.dumps(entries, indent=2) + "\n")
     except (Failure, LookupError, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""libstdcxx_stub.py FOLDER: FOLDER/libstdc++.so.6, what liboctet.so is linked against: the names of this machine's libstdc++ up to GCC 8's, as
+"""libstdcxx_stub.py FOLDER GCC GXX: FOLDER/libstdc++.so.6, what liboctet.so is linked against: the names of that compiler's libstdc++ up to GCC 8's, as
 glibc's stubs beside it. What programs share with a library in C++ (exceptions, types, streams) is then the libstdc++ of the machine that runs
 both; what newer code asks of a newer one comes from libstdc++.a and stays inside."""
 import pathlib
@@ -27,8 +27,8 @@ def symbols(library):
     return found
 
 
-def main(folder):
-    library = subprocess.run(["g++", "-print-file-name=libstdc++.so"], capture_output=True, text=True, check=True).stdout.strip()
+def main(folder, gcc, gxx):
+    library = subprocess.run([gxx, "-print-file-name=libstdc++.so"], capture_output=True, text=True, check=True).stdout.strip()
     found = symbols(library)
     if "_ZTVSt9exception" not in found:
         raise OSError(f"{library} has no versions of libstdc++'s")
@@ -41,11 +41,11 @@ def main(folder):
         source, script = pathlib.Path(work, "stub.s"), pathlib.Path(work, "stub.map")
         source.write_text("".join(text) + ".section .note.GNU-stack,\"\",@progbits\n")
         script.write_text("".join(f"{version} {{ {' '.join(name + ';' for name in names)} }};\n" for version, names in sorted(nodes.items())))
-        subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none", "-Wl,-soname,libstdc++.so.6", f"-Wl,--version-script={script}", source,
+        subprocess.run([gcc, "-shared", "-nostdlib", "-Wl,--build-id=none", "-Wl,-soname,libstdc++.so.6", f"-Wl,--version-script={script}", source,
                         "-o", pathlib.Path(folder, "libstdc++.so.6")], check=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,7 +1,11 @@
 # Release builds: programs and libraries that need glibc 2.28, libgcc_s and nothing else (docs/adr/0024-portable-builds.md).
 #   OCTET_SYSROOT  packaging/sysroot.sh wrote it
 #   OCTET_PREFIX   packaging/dependencies.py filled it: static libraries alone
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES OCTET_SYSROOT OCTET_PREFIX)
+#   OCTET_TARGET   aarch64: for that processor, by Debian's cross compiler; nothing: for this machine's
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES OCTET_SYSROOT OCTET_PREFIX OCTET_TARGET)
+if(OCTET_TARGET)
+  include(${CMAKE_CURRENT_LIST_DIR}/../cmake/${OCTET_TARGET}.cmake)
+endif()
 
 # -B: start code, -L: libraries. The linker is LLVM's: GNU ld 2.40 leaves an empty entry among the jumps of such a program, which the loader
 # refuses. libgcc_s stays shared, for the static unwinder asks for glibc 2.35: it is the one of the machine that runs the program, and what

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""contents.py WHEEL...: what must hold for a wheel that is published, whatever machine it is looked at on. One line for each; exit code 1 when
-one fails."""
+"""contents.py [WHEEL...]: what must hold for a wheel that is published (without any: those of build/release-wheels), whatever machine it is looked
+at on. One line for each; exit code 1 when one fails."""
 import json
 import pathlib
 import re
@@ -14,15 +14,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "build/release-python/bin"
 GLIBC = (2, 28)
 MOST_BYTES = 30 << 20
+MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}  # in readelf's words
 PROGRAMS = {"octet_int8": (".data/scripts/octet", ".data/data/libexec/octet/octet-kernel-compiler", "octet/octet-kernel-compiler"),
             "octet_tensorrt": ("tensorrt/libexec/octet/octet-kernel-compiler",),
             "onnxruntime_ep_octet": ("onnxruntime_ep_octet/liboctet_onnxruntime.so", "onnxruntime_ep_octet/octet-kernel-compiler")}
-NAMES = re.compile(r"octet_(int8|tensorrt)-[\d.]+-cp31[01]-abi3-manylinux_\S*2_28_x86_64\.whl|"
-                   r"onnxruntime_ep_octet-[\d.]+-py3-none-manylinux_\S*2_28_x86_64\.whl")
+NAMES = re.compile(r"octet_(int8|tensorrt)-[\d.]+-cp31[01]-abi3-manylinux_\S*2_28_(x86_64|aarch64)\.whl|"
+                   r"onnxruntime_ep_octet-[\d.]+-py3-none-manylinux_\S*2_28_(x86_64|aarch64)\.whl")
 # Without a module for Python there is nothing to have stubs of, and no interface of Python's that could be too new.
 PURE = "onnxruntime_ep_octet"
 # What a file may ask the system for: glibc's own libraries and the unwinder.
-SYSTEM = re.compile(r"lib(c|m|dl|pthread|rt|gcc_s)\.so\.\d+|ld-linux-x86-64\.so\.2")
+SYSTEM = re.compile(r"lib(c|m|dl|pthread|rt|gcc_s)\.so\.\d+|ld-linux-(x86-64\.so\.2|aarch64\.so\.1)")
 
 
 def said(*command):
@@ -42,8 +43,10 @@ def native_files(folder):
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
 
 
-def check_native(path, own):
+def check_native(path, own, machine):
     """What is wrong with a program or library; `own`: libraries that the wheel itself holds."""
+    if not re.search(rf"Machine: +{machine}$", told("readelf", "-hW", path), re.M):
+        yield f"{path.name} is not for {machine}"
     dynamic = told("readelf", "-dW", path)
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
         if not SYSTEM.fullmatch(name) and name not in own:
@@ -80,8 +83,9 @@ def problems(wheel):
         if not native:
             yield "no program and no library"
         own = {path.name for path in native}
+        machine = next((words for name, words in MACHINES.items() if wheel.stem.endswith(name)), "a processor that the name tells")
         for path in native:
-            yield from check_native(path, own)
+            yield from check_native(path, own, machine)
         names = [str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()]
         boms = [name for name in names if name.endswith(".dist-info/sboms/octet.cdx.json")]
         if len(boms) != 1 or len(json.loads((unpacked / boms[0]).read_text())["components"]) < 10:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [SUITE...]: installs the wheels of ./dev wheel --release as a stranger does, and in Debian roots the package and the archive of
+"""run.py [--arch aarch64] [SUITE...]: installs the wheels of ./dev wheel --release as a stranger does, and in Debian roots the package and the archive of
 ./dev release where they are made; prints one line for each place.
 
 Places are Debian roots (made by mmdebstrap in build/install-roots, as root) and the other Pythons of this machine. Each gets a virtual
 environment, `pip install` of the wheel with what it needs from PyPI, and then: import, the digits job in Python and by the command, the
 engine (--reproducible) and the INT8 answers of this machine's own build to the byte, and the TensorRT module. Exit code 1: one place failed.
+With --arch the wheels of ./dev wheel --release --arch are installed in roots for that processor, in QEMU, where `octet selftest` runs, too.
 """
 import hashlib
 import json
@@ -26,6 +27,7 @@ ROOTS = ROOT / "build/install-roots"
 DIGITS = ROOT / "examples/digits"
 INSIDE = pathlib.Path("/octet-install")  # where a root has what is installed there
 SUITES = ("bullseye", "bookworm", "trixie", "forky")
+EMULATED_SUITES = ("bullseye", "bookworm", "trixie")
 OLDEST = (3, 10)
 
 # Runs in the place, with the wheel installed; prints one JSON object.
@@ -82,6 +84,8 @@ def run(command, **options):
 class Host:
     """This machine."""
 
+    made, artifacts, debian = WHEELS, ARTIFACTS, "amd64"
+
     def __init__(self, python):
         self.name, self.python = f"host {python}", python
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="octet-install-"))
@@ -97,6 +101,11 @@ class Host:
 class Debian:
     """A root folder of a Debian release, entered by chroot in a mount namespace of its own."""
 
+    made, artifacts, debian = WHEELS, ARTIFACTS, "amd64"
+    root_flags = ("--variant=minbase",)
+    entering = ("unshare", "-mpf")
+    before = ""
+
     def __init__(self, suite, folder=None, packages="python3,python3-venv,ca-certificates"):
         self.name, self.python = f"Debian {suite}", "python3"
         self.root = ROOTS / (folder or suite)
@@ -105,31 +114,56 @@ class Debian:
             shutil.rmtree(self.root, ignore_errors=True)
             partial = ROOTS / f"{self.root.name}.partial"
             shutil.rmtree(partial, ignore_errors=True)
-            run(["mmdebstrap", "--variant=minbase", f"--include={packages}",
+            run(["mmdebstrap", *self.root_flags, f"--include={packages}",
                  '--aptopt=Acquire::Check-Valid-Until "false"', suite, partial, debian()])
             partial.rename(self.root)
         self.work = self.root / INSIDE.name
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
-        shutil.copytree(WHEELS, self.work / "wheels")
+        shutil.copytree(self.made, self.work / "wheels")
         shutil.copytree(DIGITS, self.work / "digits")
         for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
             if pathlib.Path("/", file).exists():
+                (self.root / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(pathlib.Path("/", file), self.root / file)
         self.wheels, self.digits, self.inside = INSIDE / "wheels", INSIDE / "digits", INSIDE
 
     def run(self, *command, **options):
-        script = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
-        return run(["unshare", "-mpf", "sh", "-c", script, self.root, *command], **options)
+        script = self.before + 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+        return run([*self.entering, "sh", "-c", script, self.root, *command], **options)
+
+    def dpkg(self, *arguments):
+        self.run("sh", "-c", 'cd "$0" && dpkg "$@"', self.inside, *arguments)
 
     def close(self):
         shutil.rmtree(self.work, ignore_errors=True)
 
 
+class Emulated(Debian):
+    """Such a root for aarch64, whose programs QEMU runs. The kernel is told so in a user namespace, for which alone that holds. The root's packages are
+    unpacked and not configured, so that this machine's dpkg puts packages into it, whatever they depend on."""
+
+    made, artifacts, debian = ROOT / "build/release-wheels-aarch64", ROOT / "build/release-artifacts-aarch64", "arm64"
+    root_flags = ("--variant=extract", "--arch=arm64")
+    entering = ("unshare", "-Urmpf")
+    # Programs of 64 bits for machine 183; F: the emulator is opened now, outside of the root.
+    before = (r"""mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && printf '%s' """
+              r"""':octet:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"""
+              r"""\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:F' """
+              r""">/proc/sys/fs/binfmt_misc/register && """)
+
+    def __init__(self, suite):
+        super().__init__(suite, f"{suite}-arm64", "base-files,coreutils,dash,libc-bin,libstdc++6,python3,python3-venv")
+        self.name += ", aarch64 in QEMU"
+
+    def dpkg(self, *arguments):
+        run(["dpkg", "--root", self.root, "--force-architecture", "--force-depends", *arguments], cwd=self.work)
+
+
 def wheel_of(place, project):
-    found = sorted(WHEELS.glob(f"{project}-*.whl"))
+    found = sorted(place.made.glob(f"{project}-*.whl"))
     if len(found) != 1:
-        raise RuntimeError(f"{WHEELS} holds {len(found)} wheels of {project}; ./dev wheel --release makes one")
+        raise RuntimeError(f"{place.made} holds {len(found)} wheels of {project}; ./dev wheel --release makes one")
     return place.wheels / found[0].name
 
 
@@ -155,30 +189,37 @@ def check(place, numpy, expected):
         (place.work / "job.py").write_text(TENSORRT_JOB)
         place.run(environment / "bin/python", place.inside / "job.py", place.inside, place.digits)
         line += ", tensorrt"
-    return line
+    return line + check_kernels(place, environment / "bin/octet")
+
+
+def check_kernels(place, program):
+    """Every kernel that the processor of an emulator has, against the reference."""
+    if not isinstance(place, Emulated):
+        return ""
+    return f", selftest: {place.run(program, 'selftest', '--seconds', '0').strip().splitlines()[-1]}"
 
 
 def check_program(place, expected):
     """The command alone, out of the wheel, where Python is too old for the module."""
     unpacked = place.work / "unpacked"
-    shutil.unpack_archive(WHEELS / wheel_of(place, "octet_int8").name, unpacked, "zip")
+    shutil.unpack_archive(place.made / wheel_of(place, "octet_int8").name, unpacked, "zip")
     program = next(unpacked.glob("*.data/scripts/octet"))
     program.chmod(0o755)
     check_command(place, expected, place.inside / program.relative_to(place.work))
-    return "the command alone, same bytes"
+    return "the command alone, same bytes" + check_kernels(place, place.inside / program.relative_to(place.work))
 
 
 def check_package(place, expected):
     """The command out of the Debian package, which leaves nothing behind, and out of the archive."""
-    packages, archives = sorted(ARTIFACTS.glob("octet_*_amd64.deb")), sorted(ARTIFACTS.glob("octet-*.tar.xz"))
+    packages, archives = sorted(place.artifacts.glob(f"octet_*_{place.debian}.deb")), sorted(place.artifacts.glob("octet-*.tar.xz"))
     if len(packages) != 1 or len(archives) != 1:
         return ""
     shutil.copy(packages[0], place.work / "octet.deb")
-    place.run("dpkg", "-i", place.inside / "octet.deb")
+    place.dpkg("-i", "octet.deb")
     try:
         check_command(place, expected, "/usr/bin/octet")
     finally:
-        place.run("dpkg", "-P", "octet")
+        place.dpkg("-P", "octet")
     shutil.unpack_archive(archives[0], place.work / "archive")
     program = next((place.work / "archive").glob("*/bin/octet"))
     check_command(place, expected, place.inside / program.relative_to(place.work))
@@ -224,15 +265,18 @@ def pythons():
             yield path
 
 
-def main(chosen):
-    if unknown := sorted(set(chosen) - set(SUITES)):
-        print(f"error: no suite {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)
+def main(arguments):
+    emulated = arguments[:2] == ["--arch", "aarch64"]
+    chosen, suites = (arguments[2:], EMULATED_SUITES) if emulated else (arguments, SUITES)
+    if unknown := sorted(set(chosen) - set(suites)):
+        print(f"error: no suite {', '.join(unknown)}; there are {', '.join(suites)}", file=sys.stderr)
         return 2
     rows, failed = [], 0
     with tempfile.TemporaryDirectory() as folder:
         expected = reference(pathlib.Path(folder))
-        places = [(lambda suite=suite: Debian(suite), []) for suite in SUITES if not chosen or suite in chosen]
-        if not chosen:
+        kind = Emulated if emulated else Debian
+        places = [(lambda suite=suite: kind(suite), []) for suite in suites if not chosen or suite in chosen]
+        if not chosen and not emulated:
             places += [(lambda path=path: Host(path), []) for path in pythons()]
             places += [(lambda: Debian("bookworm"), ["numpy==1.23.5"])]
         for make, numpy in places:

@@ -30,6 +30,7 @@ case "$name $*" in
     mkdir -p unpacked/debian && echo "its licence" >unpacked/debian/copyright && echo '#!/bin/sh' >unpacked/configure && chmod +x unpacked/configure
     [ -n "$UNDATED" ] || printf 'it (1.10-1) stable; urgency=low\n\n  * Is.\n\n -- I <i@octet.invalid>  Thu, 01 Jan 2026 00:00:00 +0000\n' >unpacked/debian/changelog ;;
   dpkg-query*) echo "install ok installed" ;;
+  *g++*--version) echo "a compiler" ;;
 esac
 """
 
@@ -101,6 +102,21 @@ class Sources(Played):
         self.assertEqual(made, 1)
         self.build("--strict", FAILS="cmake")
         self.assertEqual(played.read_text().count("make -j"), made)
+
+    def test_for_another_processor(self):
+        self.play("cmake", "aarch64-linux-gnu-g++-12", "aarch64-linux-gnu-strip")
+        self.refused(self.build("--arch", "aarch64", FAILS="apt-get libssl-dev"), "E: no apt-get libssl-dev")
+        played = pathlib.Path(self.env["PLAYED"]).read_text()
+        configured = [line for line in played.splitlines() if line.startswith("cmake -G")]
+        self.assertEqual(len(configured), 5)
+        for line in configured:
+            self.assertIn("cmake/aarch64.cmake", line)
+        self.assertIn("APT::Architecture=arm64", played)
+        self.assertIn("aarch64-linux-gnu-strip", played)
+        # A library of this machine's is another.
+        self.assertEqual(played.count("make -j"), 1)
+        self.build(FAILS="cmake")
+        self.assertEqual(pathlib.Path(self.env["PLAYED"]).read_text().count("make -j"), 2)
 
     def test_a_mirror_without_any(self):
         self.refused(self.build(FAILS="apt-get source"), "apt-get", "E: no apt-get source")
@@ -191,6 +207,9 @@ class Release(Played):
         self.refused(self.release("--strict"), "error: asked --strict build/dependencies")
         self.refused(self.release("--release", "--strict", verb="wheel"), "error: asked --strict build/dependencies")
         self.refused(self.release(), "error: asked build/dependencies")
+        self.refused(self.release("--strict", "--arch", "aarch64"), "error: asked --strict --arch aarch64 build/dependencies-aarch64")
+        self.refused(self.release("--release", "--arch", "aarch64", verb="wheel"), "error: asked --arch aarch64 build/dependencies-aarch64")
+        self.assertEqual(self.release("--arch", "mips").returncode, 2)
         self.assertEqual(self.release("--relaxed").returncode, 2)
         self.assertEqual(self.release("--strict", verb="wheel").returncode, 2)
 
