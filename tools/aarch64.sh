@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The project for aarch64, by Debian's cross compiler, run under QEMU on this machine: build/aarch64, against the libraries of an arm64 root that
 # mmdebstrap writes to build/aarch64-root. usage: tools/aarch64.sh [--core|--sample]
-#   --core    the lowest folders' unit tests and the INT8 kernels of every level, on processors of each: what CI has the minutes for
+#   --core    the lowest folders' unit tests and the kernels of every level, on processors of each: what CI has the minutes for
 #   --sample  octet, the instruction sets' unit tests and the bundled model; else the exactness suite and the unit tests of operators and
 #             backends, too
 set -euo pipefail
@@ -36,7 +36,7 @@ if [ "${1:-}" = --core ]; then
   emulated "$build/src/graph_tests"
   on_each "$build/src/arch_tests"
   on_each "$build/src/kernel_levels_tests"
-  echo "aarch64: the lowest folders' unit tests and the INT8 kernels of every level pass"
+  echo "aarch64: the lowest folders' unit tests and the kernels of every level pass"
   exit
 fi
 

@@ -88,9 +88,9 @@ PROOFS = (
              ("python/octet/*.py", "python/octet/ray/*", "python/src/observation*", "python/src/search.cc", "src/inspect/search/*", "src/pipeline/observ*", "src/calibrate/**/*", "tests/integrations/ray*"), 6),
     Proof("gpu_faults_9.0", "instrumented", "every call of the driver fails in turn on a Hopper, under the address sanitizer", "sanitizers",
           ("gpu_faults_tests",), tests("sanitizers", "gpu_faults_9.0"), CUDA, ADDED, 2),
-    # The sample of CI is the lowest folders, where features of processors are told, and the INT8 kernels; all else is built when the whole is proved.
-    Proof("aarch64.core", "aarch64", "the lowest folders' unit tests and the INT8 kernels of every level pass on aarch64 under QEMU", "release", (),
-          "./dev aarch64 --core", (*CORE, *AARCH64, "src/arch/**/*", "src/graph/**/*", "src/backends/cpu/kernels/codes/**/*"), ADDED, 4),
+    # The sample of CI is the lowest folders, where features of processors are told, and the kernels; all else is built when the whole is proved.
+    Proof("aarch64.core", "aarch64", "the lowest folders' unit tests and the kernels of every level pass on aarch64 under QEMU", "release", (),
+          "./dev aarch64 --core", (*CORE, *AARCH64, "src/arch/**/*", "src/graph/**/*", "src/backends/cpu/kernels/**/*"), ADDED, 4),
     Proof("aarch64", "aarch64", "operators, backends and whole models give the same bytes on aarch64 under QEMU", "release", (), "./dev aarch64",
           (*RUN, *AARCH64, "src/arch/**/*", "tests/exactness/*"), ADDED, 100),
     Proof("aarch64.release", "aarch64", "wheels, packages and archives for aarch64 are made, and work in Debian's roots under QEMU with the bytes of here", "release",

@@ -17,13 +17,14 @@ namespace {
 
 constexpr s64 kPiece = 4096;
 
-using CastFunction = void (*)(const CastArgs*);
-
 CastFunction kernel_of(Dtype from, Dtype to, Isa isa) {
-  if (!isa.has(Isa::avx2)) return nullptr;
-  if (from == Dtype::f16 && to == Dtype::f32) return cast_f16_to_f32_avx2;
-  if (from == Dtype::f32 && to == Dtype::f16) return cast_f32_to_f16_avx2;
-  if (from == Dtype::f32 && to == Dtype::bf16) return cast_f32_to_bf16_avx2;
+  const CastKernels* kernels = isa.has(Isa::neon)   ? &kCastsNeon
+                               : isa.has(Isa::avx2) ? &kCastsAvx2
+                                                    : nullptr;
+  if (kernels == nullptr) return nullptr;
+  if (from == Dtype::f16 && to == Dtype::f32) return kernels->f16_to_f32;
+  if (from == Dtype::f32 && to == Dtype::f16) return kernels->f32_to_f16;
+  if (from == Dtype::f32 && to == Dtype::bf16) return kernels->f32_to_bf16;
   return nullptr;
 }
 
@@ -63,9 +64,11 @@ Offer lower_cast(const LowerRequest& request) {
   const CastStep step{kernel_of(from, to, isa_of(request.target)), from, to,
                       request.outputs[0].shape.elements()};
   Candidate candidate;
-  const bool brain = to == Dtype::bf16;
-  candidate.kernel =
-      step.function == nullptr ? "cast" : (brain ? "cast_bf16_avx2" : "cast_f16_avx2");
+  candidate.kernel = "cast";
+  if (step.function != nullptr) {
+    candidate.kernel += to == Dtype::bf16 ? "_bf16" : "_f16";
+    candidate.kernel += isa_of(request.target).has(Isa::neon) ? "_neon" : "_avx2";
+  }
   candidate.inputs = request.layouts;
   candidate.outputs = request.layouts;
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };

@@ -46,9 +46,13 @@ Tensor prepared_tensor(const BindArgs& bind, size_t i) {
 }
 
 std::string float_reject(const LowerRequest& request) {
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
+  return all_f32(request) ? "" : "an operand is not f32";
+}
+
+std::string dnnl_reject(const LowerRequest& request) {
   if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
-  if (!all_f32(request)) return "an operand is not f32";
-  return {};
+  return float_reject(request);
 }
 
 std::string image_conv_reject(const LowerRequest& request) {

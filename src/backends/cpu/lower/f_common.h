@@ -10,9 +10,15 @@
 
 namespace octet {
 
-// The function of a table row {name, op, avx2, vnni} for this target; null below AVX2.
+// Why kernels of vectors do not run there; empty: they do.
+inline std::string vectors_reject(Isa isa) {
+  return isa.has(Isa::avx2) || isa.has(Isa::neon) ? "" : "the instruction set has no vectors";
+}
+
+// The one of an instruction set's functions {avx2, vnni, neon} that this target runs; null where it has no vectors.
 template <class Kernel>
 auto kernel_for(const Kernel& kernel, Isa isa) -> decltype(kernel.avx2) {
+  if (isa.has(Isa::neon)) return kernel.neon;
   if (!isa.has(Isa::avx2)) return nullptr;
   return isa.has(Isa::vnni) ? kernel.vnni : kernel.avx2;
 }
@@ -43,6 +49,8 @@ Tensor prepared_tensor(const BindArgs& bind, size_t i);
 
 // Rejects shared by float lowerings; empty when there is none.
 std::string float_reject(const LowerRequest& request);
+// The same of what oneDNN computes, whose kernels are those of x86-64.
+std::string dnnl_reject(const LowerRequest& request);
 // Why our kernels of an image's convolution with constant weights, and nothing added, do not take it, its types apart; empty: they may.
 std::string image_conv_reject(const LowerRequest& request);
 

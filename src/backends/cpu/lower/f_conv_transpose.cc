@@ -92,7 +92,7 @@ std::vector<ProductSlice> slices_of(const Deconv& d, int threads) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (std::string reason = dnnl_reject(request); !reason.empty()) return reason;
   if (request.constant(kWeights) == nullptr) return "the weights are not constant";
   if (request.has_input(kBias) && request.constant(kBias) == nullptr)
     return "the bias is not constant";

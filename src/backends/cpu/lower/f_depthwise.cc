@@ -105,9 +105,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
   if (!attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"a close result is enough here"};
   const Isa isa = isa_of(request.target);
-  if (!isa.has(Isa::avx2) && !isa.has(Isa::neon))
-    return Reject{"the instruction set has no vectors"};
-  if (!all_f32(request)) return Reject{"an operand is not f32"};
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

@@ -204,17 +204,12 @@ TapKernels kernels_for(Isa isa, bool halves) {
   return {depthwise_taps_avx2, depthwise_rows_avx2};
 }
 
-std::string operands_reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::neon)) return halves_reject(request);
-  return all_f32(request) ? "" : "an operand is not f32";
-}
-
 }  // namespace
 
 Offer lower_f_depthwise_taps(const LowerRequest& request) {
   if (attribute_of<&ExactAttributes::exact>(request.node))
     return Reject{"an exact result is asked for"};
-  if (std::string reason = operands_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = halves_reject(request); !reason.empty()) return Reject{reason};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

@@ -61,7 +61,7 @@ TEST(FloatDepthwise, OnlyWhereExactnessIsAskedFor) {
   Probe probe{.op = "Conv",
               .inputs = {{random_f32(Shape{1, 4, 5, 5}, 1), false, Layout::nhwc},
                          {random_f32(Shape{4, 1, 3, 3}, 2), true}},
-              .isa = Isa::avx2};
+              .isa = first_simd_level()};
   probe.attrs.set("group", s64{4});
   EXPECT_EQ(run_probe(probe, lower_f_depthwise).reject, "a close result is enough here");
 }
@@ -136,11 +136,11 @@ TEST(FloatDepthwiseTaps, KeepsNanAndInfinities) {
 
 TEST(FloatDepthwiseTaps, SaysWhyNot) {
   Probe probe = taps_probe(kTapsCases[0]);
-  probe.isa = Isa::avx2;
+  probe.isa = first_simd_level();
   probe.attrs.set("exact", s64{1});
   EXPECT_EQ(run_probe(probe, lower_f_depthwise_taps).reject, "an exact result is asked for");
   Probe wide = taps_probe({{1, 2, 9, 9}, {8, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}, ""});
-  wide.isa = Isa::avx2;
+  wide.isa = first_simd_level();
   EXPECT_EQ(run_probe(wide, lower_f_depthwise_taps).reject, "the window has more than 49 taps");
 }
 

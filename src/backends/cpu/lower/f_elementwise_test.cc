@@ -106,13 +106,13 @@ TEST(FloatUnary, KeepsStridedNhwc) {
 
 TEST(FloatUnary, SaysWhyNot) {
   Probe probe{.op = "Relu", .inputs = {{random_f32(Shape{4}, 1)}}};
-  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the instruction set has no AVX2");
-  probe.isa = Isa::avx2;
+  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the instruction set has no vectors");
+  probe.isa = first_simd_level();
   probe.inputs[0].tensor = Tensor(Dtype::s32, Shape{4});
   EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "an operand is not f32");
   probe = {.op = "Clip",
            .inputs = {{random_f32(Shape{4}, 1)}, {Tensor::scalar(0.0f)}},
-           .isa = Isa::avx2};
+           .isa = first_simd_level()};
   EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the bounds are not constants");
 }
 
@@ -164,7 +164,7 @@ TEST(FloatBinary, EveryRowEqualsTheReference) {
 }
 
 TEST(FloatBinary, FollowsTheLayoutOfTheFullOperand) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  OCTET_NEEDS_VECTORS();
   const Shape full{2, 6, 5, 7};
   for (const Shape& other :
        {full, Shape{1}, Shape{6, 1, 1}, Shape{2, 6, 1, 1}, Shape{1, 1, 5, 7}, Shape{5, 7}}) {
@@ -184,13 +184,13 @@ TEST(FloatBinary, FollowsTheLayoutOfTheFullOperand) {
 }
 
 TEST(FloatBinary, NaNsAreKeptByMaxAndMin) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  OCTET_NEEDS_VECTORS();
   const f32 nan = std::numeric_limits<f32>::quiet_NaN();
   const f32 x[] = {nan, 1.0f, nan, 2.0f}, y[] = {1.0f, nan, nan, 3.0f};
   for (const char* op : {"Max", "Min"}) {
     Probe probe{.op = op,
                 .inputs = {{Tensor::of<f32>(Shape{4}, x)}, {Tensor::of<f32>(Shape{4}, y)}},
-                .isa = Isa::avx2};
+                .isa = first_simd_level()};
     expect_same_f32(run_probe(probe, lower_f_binary).outputs[0], probe.reference()[0], op);
   }
 }

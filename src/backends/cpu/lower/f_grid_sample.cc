@@ -111,11 +111,8 @@ Offer lower_f_grid_sample(const LowerRequest& request) {
   step.points = dims_product(y, 2, y.rank());
   for (int i = 0; i < step.spatial; ++i) step.size[kAxes - step.spatial + i] = x[2 + i];
   if (step.pixels() > std::numeric_limits<s32>::max()) return Reject{"a plane has 2^31 elements"};
-  const bool wide = isa_of(request.target).has(Isa::vnni);
-  if (step.planes)
-    step.sample = wide ? grid_sample_planes_vnni : grid_sample_planes_avx2;
-  else
-    step.sample = wide ? grid_sample_pixels_vnni : grid_sample_pixels_avx2;
+  step.sample =
+      kernel_for(step.planes ? kGridSamplePlanes : kGridSamplePixels, isa_of(request.target));
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "grid_sample", isa_of(request.target));
   const Layout layout = step.planes ? Layout::linear : Layout::nhwc;

@@ -125,7 +125,7 @@ Product product_of(const LowerRequest& request, const MatMulGeometry& g) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (std::string reason = dnnl_reject(request); !reason.empty()) return reason;
   if (request.has_input(kBias) && request.constant(kBias) == nullptr)
     return "the bias is not constant";
   if (request.constant(kResidual) != nullptr) return "the residual is constant";

@@ -28,7 +28,7 @@ std::string matmul_panels_reject(const LowerRequest& request) {
   if (request.outputs[0].shape.elements() == 0 || request.inputs[kRows].shape.elements() == 0)
     return "an operand is empty";
   // Where oneDNN's kernels are none of this processor's, nothing else multiplies.
-  if (request.inputs[kMatrix].bytes() > kMostWeights && float_reject(request).empty())
+  if (request.inputs[kMatrix].bytes() > kMostWeights && dnnl_reject(request).empty())
     return "the weights have more than 128 KiB";
   if (multiplies_bf16(request)) return "the products are of bf16";
   return {};

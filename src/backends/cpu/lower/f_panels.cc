@@ -307,10 +307,8 @@ void PanelProduct::operator()(const StepArgs& args) const noexcept {
 }
 
 std::string panel_reject(const LowerRequest& request) {
-  const Isa isa = isa_of(request.target);
-  if (!isa.has(Isa::avx2) && !isa.has(Isa::neon)) return "the instruction set has no vectors";
-  if (multiplies_pairs(request.node, isa)) return halves_reject(request);
-  return all_f32(request) ? "" : "an operand is not f32";
+  return multiplies_pairs(request.node, isa_of(request.target)) ? halves_reject(request)
+                                                                : float_reject(request);
 }
 
 std::string panel_conv_reject(const LowerRequest& request) {

@@ -41,15 +41,6 @@ const Case kCases[] = {
     {{1, 8, 12, 12}, {8, 8, 2, 2}, {2, 2}},
 };
 
-// Those of this machine that have a kernel of their own.
-std::vector<Isa> panel_levels() {
-  std::vector<Isa> levels;
-  for (const Isa isa : {Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::neon}) {
-    if (hardware_has(isa)) levels.push_back(isa);
-  }
-  return levels;
-}
-
 Probe conv_probe(const Case& c) {
   Probe probe{.op = "Conv",
               .inputs = {{random_f32(c.x, 1), false, Layout::nhwc},
@@ -71,7 +62,7 @@ void expect_close_and_equal(Probe probe, Offer (*lowering)(const LowerRequest&),
                             const std::string& what) {
   const Tensor want = probe.reference()[0];
   Tensor first;
-  for (const Isa isa : panel_levels()) {
+  for (const Isa isa : simd_levels()) {
     for (const int threads : {1, 2, 3}) {
       for (const s64 spread : {0, 8}) {
         probe.isa = isa;
@@ -100,15 +91,15 @@ TEST(FloatPanels, ConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThread
 }
 
 TEST(FloatPanels, ResultsAreRounded) {
-  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
+  OCTET_NEEDS_VECTORS();
   for (const char* to : {"f16", "bf16"}) {
     Probe probe = conv_probe(kCases[1]);
     const Tensor exact = [&] {
-      probe.isa = panel_levels().front();
+      probe.isa = simd_levels().front();
       return run_probe(probe, lower_f_conv_panels).outputs[0];
     }();
     probe.attrs.set(std::string(kRounds), std::string(to));
-    for (const Isa isa : panel_levels()) {
+    for (const Isa isa : simd_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_panels).outputs[0];
       for (size_t i = 0; i < got.as<f32>().size(); ++i) {
@@ -136,7 +127,7 @@ TEST(FloatPanels, KeepNanAndInfinities) {
     Probe probe = conv_probe(c);
     put_specials(probe);
     const Tensor want = probe.reference()[0];
-    for (const Isa isa : panel_levels()) {
+    for (const Isa isa : simd_levels()) {
       probe.isa = isa;
       expect_same_specials(run_probe(probe, lower_f_conv_panels).outputs[0], want, activation);
     }
@@ -199,7 +190,7 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
     probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false, Layout::nhwc});
     const Tensor want = probe.reference()[0];
     Tensor first;
-    for (const Isa isa : panel_levels()) {
+    for (const Isa isa : simd_levels()) {
       probe.isa = isa;
       const Tensor got = run_probe(probe, lower_f_conv_winograd).outputs[0];
       expect_same_specials(got, want, activation);
@@ -211,10 +202,10 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
 
 // Against f64: no larger than twice those of sums in the order of the weights.
 TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
-  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
+  OCTET_NEEDS_VECTORS();
   const Case c = {{1, 128, 14, 14}, {32, 128, 3, 3}, {1, 1}, {1, 1, 1, 1}};
   Probe probe = conv_probe(c);
-  probe.isa = panel_levels().back();
+  probe.isa = simd_levels().back();
   const Tensor winograd = run_probe(probe, lower_f_conv_winograd).outputs[0];
   const Tensor direct = run_probe(probe, lower_f_conv_panels).outputs[0];
   f64 winograd_errs = 0, direct_errs = 0;
@@ -271,10 +262,10 @@ TEST(FloatPanels, LayersOfBf16AreCloseToTheReference) {
 
 // An image of a batch has the bits that it has alone.
 TEST(FloatPanels, PositionInABatchDoesNotMatter) {
-  if (panel_levels().empty()) GTEST_SKIP() << "this processor has no vectors";
+  OCTET_NEEDS_VECTORS();
   Case c = kCases[2];
   Probe batch = conv_probe(c);
-  batch.isa = panel_levels().back();
+  batch.isa = simd_levels().back();
   const Tensor all = run_probe(batch, lower_f_conv_panels).outputs[0];
   const auto image = static_cast<size_t>(c.x.elements() / 3);
   for (size_t i = 0; i < 3; ++i) {
@@ -292,25 +283,26 @@ TEST(FloatPanels, PositionInABatchDoesNotMatter) {
 
 TEST(FloatWinograd, SaysWhyNot) {
   Probe probe = conv_probe(kCases[0]);
-  probe.isa = Isa::avx2;
+  probe.isa = first_simd_level();
   EXPECT_EQ(run_probe(probe, lower_f_conv_winograd).reject,
             "not 3x3 without strides and dilations");
   Probe large = conv_probe(kWinogradCases[0]);
-  large.isa = Isa::avx2;
+  large.isa = first_simd_level();
   large.inputs[1].tensor.mutable_as<f32>()[7] = 2e30f;
   EXPECT_EQ(run_probe(large, lower_f_conv_winograd).reject, "a weight is too large");
 }
 
 TEST(FloatPanels, SayWhyNot) {
   Probe probe = conv_probe({{1, 16, 9, 9}, {16, 1, 3, 3}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 16});
-  probe.isa = Isa::avx2;
+  probe.isa = first_simd_level();
   EXPECT_EQ(run_probe(probe, lower_f_conv_panels).reject, "groups have too few channels");
   probe.inputs[1].constant = false;
   EXPECT_EQ(run_probe(probe, lower_f_conv_panels).reject, "the weights are not constant");
   Probe batches{.op = "MatMul",
                 .inputs = {{random_f32(Shape{2, 9, 8}, 1)}, {random_f32(Shape{2, 8, 5}, 2), true}},
-                .isa = Isa::avx2};
+                .isa = first_simd_level()};
   EXPECT_EQ(run_probe(batches, lower_f_matmul_panels).reject, "the right side is no matrix");
+  if (!hardware_has(Isa::avx2)) return;  // nothing else multiplies there
   batches.inputs[1].tensor = Tensor(Dtype::f32, Shape{8, 4097});
   EXPECT_EQ(run_probe(batches, lower_f_matmul_panels).reject, "the weights have more than 128 KiB");
 }

@@ -202,6 +202,41 @@ TEST(FloatMatMul, IsCloseToTheReference) {
   }
 }
 
+// Sums around the edges of panels, in the order of the inner dimension; with a bias and an activation, and with a residual.
+TEST(FloatMatMul, PacksTheRightSideWhereNothingElseMultiplies) {
+  const MatMulCase cases[] = {{{4, 65, 48}, {4, 48, 65}, false},
+                              {{2, 3, 17, 8}, {2, 3, 8, 17}, false},
+                              {{3, 9, 8}, {8, 5}, false},
+                              {{2, 1, 9, 8}, {3, 8, 5}, false},
+                              {{2, 9, 8}, {2, 8, 24}, true},
+                              {{8}, {8, 5}, false},
+                              {{9, 8}, {8}, false},
+                              {{300, 128}, {128, 31}, false},
+                              {{1, 7, 33}, {1, 33, 1}, false},
+                              {{2, 40, 3}, {2, 3, 16}, false}};
+  for (const MatMulCase& c : cases) {
+    Probe probe{.op = "MatMul",
+                .inputs = {{random_f32(c.a, 1)}, {random_f32(c.b, 2, 0.2f), c.constant}}};
+    for (int step = 0; step < 3; ++step) {
+      const Shape out = probe.reference()[0].shape();
+      if (step == 1 && c.b.rank() > 1) {
+        probe.inputs.push_back({random_f32(Shape{out[out.rank() - 1]}, 3), true});
+        probe.attrs.set("activation", std::string("relu"));
+      } else if (step == 2 && c.b.rank() > 1) {
+        probe.inputs.push_back({random_f32(out, 4)});
+      }
+      for (const Isa isa : simd_levels()) {
+        probe.isa = isa;
+        if (isa.has(Isa::avx2)) {
+          EXPECT_EQ(run_probe(probe, lower_f_matmul_packing).reject, "oneDNN has kernels for it");
+        } else {
+          expect_close_on_threads(probe, lower_f_matmul_packing, to_string(c.a) + to_string(c.b));
+        }
+      }
+    }
+  }
+}
+
 // Of bf16, whose products are exact in f32: by constants and of two values, batches with a right side each and with one.
 TEST(FloatMatMul, LayersOfBf16AreCloseToTheReference) {
   OCTET_NEEDS_ISA(Isa::avx2);

@@ -51,7 +51,7 @@ std::optional<RecurrentCells> cells_of(const Node& node, Isa isa) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (i != kRecLengths && request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
       return "an operand is not f32";

@@ -55,7 +55,7 @@ void expect_exact(Probe probe, const std::string& what) {
 }
 
 std::string reject_of(Probe probe) {
-  probe.isa = Isa::avx2;
+  probe.isa = first_simd_level();
   return run_probe(probe, lower_f_recurrent).reject;
 }
 
@@ -120,12 +120,12 @@ TEST(FloatRecurrent, LengthsOfARun) {
 }
 
 TEST(FloatRecurrent, LengthsThatAreNone) {
-  OCTET_NEEDS_ISA(Isa::avx2);
+  OCTET_NEEDS_VECTORS();
   for (const s32 length : {-1, 5, std::numeric_limits<s32>::min()}) {
     Probe probe = probe_of("LSTM", {4, 2, 3, 5}, "forward", true);
     const s32 lengths[] = {4, length};
     probe.inputs[4] = {Tensor::of<s32>(Shape{2}, lengths)};
-    probe.isa = Isa::avx2;
+    probe.isa = first_simd_level();
     try {
       run_probe(probe, lower_f_recurrent);
       ADD_FAILURE() << length;

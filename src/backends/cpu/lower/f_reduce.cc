@@ -102,7 +102,7 @@ std::vector<int> reduced_axes(const LowerRequest& request) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
   if (request.inputs[0].dtype != Dtype::f32) return "the input is not f32";
   if (request.has_input(1) &&
       (request.constant(1) == nullptr || request.constant(1)->dtype() != Dtype::s64)) {

@@ -77,13 +77,6 @@ Choice choose(const LowerRequest& request) {
   return {.reject = "no f32 kernel computes this operator"};
 }
 
-const UnaryKernel* find_row(std::string_view name) {
-  for (const UnaryKernel& kernel : kUnaryKernels) {
-    if (name == kernel.name) return &kernel;
-  }
-  return nullptr;
-}
-
 struct UnaryStep {
   UnaryChoice choice;
   int rounds;
@@ -107,10 +100,17 @@ struct UnaryStep {
 
 }  // namespace
 
+const UnaryKernel* find_unary(std::string_view name) {
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    if (name == kernel.name) return &kernel;
+  }
+  return nullptr;
+}
+
 UnaryChoice choose_unary(const LowerRequest& request) {
   const Choice choice = choose(request);
   if (!choice.reject.empty()) return {.reject = choice.reject};
-  const UnaryKernel* row = find_row(choice.name);
+  const UnaryKernel* row = find_unary(choice.name);
   if (row == nullptr) return {.reject = "no f32 kernel computes this operator"};
   return {.function = kernel_for(*row, isa_of(request.target)),
           .halves = row->bf16,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backends/cpu/kernels/float/unary.h"
 #include "plan/offer.h"
@@ -17,6 +18,9 @@ struct UnaryChoice {
   f32 b = 0.0f;
   std::string reject = {};  // why there is none
 };
+
+// The table's row of that name; null: there is none.
+const UnaryKernel* find_unary(std::string_view name);
 
 // For the node, bounds and exponents as constants of the request.
 UnaryChoice choose_unary(const LowerRequest& request);

@@ -146,9 +146,8 @@ Offer candidate_for(const LowerRequest& request, InterpolateStep step, Layout la
   const Shape& input = request.inputs[0].shape;
   if (std::string reason = read_plane(geometry, input, layout, step.plane); !reason.empty())
     return Reject{reason};
-  const bool wide = isa_of(request.target).has(Isa::vnni);
-  step.sum_rows = wide ? interpolate_rows_vnni : interpolate_rows_avx2;
-  step.sum_pixels = wide ? interpolate_pixels_vnni : interpolate_pixels_avx2;
+  step.sum_rows = kernel_for(kInterpolateRows, isa_of(request.target));
+  step.sum_pixels = kernel_for(kInterpolatePixels, isa_of(request.target));
   set_columns(step);
   Candidate candidate;
   candidate.kernel = kernel_name(step.codes ? "u8" : "f32", "interpolate", isa_of(request.target));
@@ -168,13 +167,15 @@ Offer candidate_for(const LowerRequest& request, InterpolateStep step, Layout la
 }  // namespace
 
 Offer lower_f_interpolate(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty())
+    return Reject{reason};
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   return candidate_for(request, {.codes = false}, common_layout(request));
 }
 
 Offer lower_q_interpolate(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty())
+    return Reject{reason};
   if (request.inputs[0].dtype != Dtype::u8) return Reject{"the input codes are not u8"};
   const Epilogue epilogue = epilogue_of(request.node);
   if (epilogue.output_dtype != Dtype::u8) return Reject{"the output codes are not u8"};

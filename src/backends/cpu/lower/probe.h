@@ -16,6 +16,8 @@ namespace octet {
 // Of a test that runs kernels of a level: elsewhere it is skipped.
 #define OCTET_NEEDS_ISA(isa) \
   if (!hardware_has(isa)) GTEST_SKIP() << "this processor has no " << isa_name(isa)
+#define OCTET_NEEDS_VECTORS() \
+  if (first_simd_level() == Isa::none) GTEST_SKIP() << "this processor has no vectors"
 
 struct ProbeInput {
   Tensor tensor;  // empty: the input is omitted
@@ -58,8 +60,10 @@ ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)
 // f32 values from a fixed sequence, about normal around 0.
 Tensor random_f32(const Shape& shape, u64 seed, f32 size = 1.0f);
 
-// The instruction sets of this machine from AVX2 on.
+// The levels of this machine that have kernels of f32.
 std::vector<Isa> simd_levels();
+// The first of them; none: there are none.
+Isa first_simd_level();
 
 // Same bits, or both NaN. Reports the first difference through gtest.
 void expect_same_f32(const Tensor& got, const Tensor& want, const std::string& what);

@@ -177,10 +177,15 @@ Tensor random_f32(const Shape& shape, u64 seed, f32 size) {
 
 std::vector<Isa> simd_levels() {
   std::vector<Isa> levels;
-  for (Isa isa : {Isa::avx2, Isa::avx_vnni, Isa::vnni}) {
+  for (Isa isa : {Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::neon}) {
     if (hardware_has(isa)) levels.push_back(isa);
   }
   return levels;
+}
+
+Isa first_simd_level() {
+  const std::vector<Isa> levels = simd_levels();
+  return levels.empty() ? Isa::none : levels.front();
 }
 
 void expect_same_f32(const Tensor& got, const Tensor& want, const std::string& what) {

@@ -38,7 +38,8 @@ struct FunctionStep {
 }  // namespace
 
 Offer lower_q_function(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty())
+    return Reject{reason};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const Epilogue epilogue = epilogue_of(request.node);
   if (epilogue.output_dtype != Dtype::u8) return Reject{"the output codes are not u8"};

@@ -12,7 +12,7 @@ namespace octet {
 namespace {
 
 std::string reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
   if (request.constant(0) != nullptr) return "the input is a constant";
   if (request.inputs[0].dtype != Dtype::f32) return "the input is not f32";
   if (request.inputs[0].shape.rank() != 4) return "only images are normalized";

@@ -14,7 +14,7 @@ namespace octet {
 namespace {
 
 std::string reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
   if (request.inputs[kRecX].dtype != Dtype::u8) return "the input codes are not u8";
   if (request.constant(kRecX) != nullptr) return "the input is a constant";
   for (size_t i : {size_t{kRecW}, size_t{kRecR}, size_t{kQRecMultipliers}}) {
@@ -107,20 +107,21 @@ Offer offer(const LowerRequest& request, const RecurrentCells& cells) {
   const Isa isa = isa_of(request.target);
   RecurrentStep step;
   step.cells = cells;
-  step.codes = {isa.has(Isa::vnni) ? kRecurrentCodesVnni : kRecurrentCodesAvx2,
+  step.codes = {isa.has(Isa::neon)   ? kRecurrentCodesNeon
+                : isa.has(Isa::vnni) ? kRecurrentCodesVnni
+                                     : kRecurrentCodesAvx2,
                 *request.constant(kQRecMultipliers), state_scale_of(request.node)};
   if (std::string reason = read_recurrence(request, step); !reason.empty()) return Reject{reason};
   Candidate candidate = recurrent_candidate(request, step);
   candidate.kernel = kernel_name("u8s8", "recurrent", isa);
-  candidate.macs_per_cycle = code_unit_rate(isa.has(Isa::vnni) ? Isa::vnni : Isa::avx2);
+  candidate.macs_per_cycle = code_unit_rate(isa.common(Isa::vnni.with(Isa::neon)));
   set_steps(candidate, std::move(step), input_zero_point(request.node, kRecX));
   return candidate;
 }
 
 template <class Args>
 RecurrentFunction<Args> cell_for(const LowerRequest& request, const RecurrentKernel<Args>& kernel) {
-  const Isa isa = isa_of(request.target);
-  return !isa.has(Isa::avx2) ? nullptr : kernel_for(kernel, isa);
+  return kernel_for(kernel, isa_of(request.target));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct CodeRowStep {
 };
 
 std::string reject(const LowerRequest& request) {
-  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
+  if (std::string reason = vectors_reject(isa_of(request.target)); !reason.empty()) return reason;
   if (request.constant(0) != nullptr) return "the input is a constant";
   const Dtype dtype = request.inputs[0].dtype;
   if (dtype != Dtype::u8 && dtype != Dtype::f32) return "the input codes are not u8";

@@ -92,8 +92,8 @@ TEST(QSoftmax, RowsBeyondTheCache) {
 TEST(QSoftmax, SaysWhyNot) {
   Probe probe = probe_of("QSoftmax", random_u8(Shape{2, 3, 4}, 1), kQuants[0]);
   probe.attrs.set("axis", s64{1});
-  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the instruction set has no AVX2");
-  probe.isa = Isa::avx2;
+  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the instruction set has no vectors");
+  probe.isa = first_simd_level();
   EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the axis is not the last one");
   probe.attrs.set("hi", s64{200});
   EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the output is clamped");
@@ -132,7 +132,7 @@ TEST(QLayerNormalization, RealsBecomeCodes) {
 
 TEST(QLayerNormalization, SaysWhyNot) {
   Probe probe = probe_of("QLayerNormalization", random_u8(Shape{2, 4}, 1), kQuants[0]);
-  probe.isa = Isa::avx2;
+  probe.isa = first_simd_level();
   probe.inputs.push_back({random_f32(Shape{4}, 2)});
   EXPECT_EQ(run_guarded(probe, lower_q_layer_norm, {}).reject, "scale or bias is not constant");
 }

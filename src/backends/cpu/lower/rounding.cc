@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_unary.h"
 #include "backends/host/queue.h"
 #include "backends/reference/reference.h"
 #include "core/small_types.h"
@@ -26,15 +28,9 @@ int rounding_code(const Node& node) {
 }
 
 UnaryFunction rounding_function(const Node& node, Isa isa) {
-  const bool wide = isa.has(Isa::vnni);
-  switch (rounding_of(node)) {
-    case Precision::f16:
-      return wide ? unary_round_f16_vnni : unary_round_f16_avx2;
-    case Precision::bf16:
-      return wide ? unary_round_bf16_vnni : unary_round_bf16_avx2;
-    default:
-      return nullptr;
-  }
+  const Precision to = rounding_of(node);
+  if (to == Precision::none) return nullptr;
+  return kernel_for(*find_unary(to == Precision::f16 ? "round_f16" : "round_bf16"), isa);
 }
 
 void round_in_place(UnaryFunction function, f32* values, s64 count) noexcept {

@@ -167,7 +167,7 @@ TEST(Rounding, WhatAFileSaysIsNotBelieved) {
 
 // A kernel that knows nothing of it is not taken.
 TEST(Rounding, OtherLoweringsRefuse) {
-  Probe probe{.op = "Reshape", .inputs = {{random_f32({4, 6}, 1)}}, .isa = Isa::avx2};
+  Probe probe{.op = "Reshape", .inputs = {{random_f32({4, 6}, 1)}}, .isa = first_simd_level()};
   Tensor shape(Dtype::s64, Shape{1});
   shape.mutable_as<s64>()[0] = 24;
   probe.inputs.push_back({shape, true});

@@ -28,19 +28,26 @@ struct BinaryKernel {
   const char* op;
   BinaryFunction avx2;
   BinaryFunction vnni;
+  BinaryFunction neon;
   BinaryFunction bf16;  // of AVX512_BF16: what is read or written may be bf16
 };
 
 #define BINARY(name, op)                                            \
   OCTET_X86_64(void, binary_##name##_avx2, const BinaryArgs* args); \
   OCTET_X86_64(void, binary_##name##_vnni, const BinaryArgs* args); \
-  OCTET_X86_64(void, binary_##name##_bf16, const BinaryArgs* args);
+  OCTET_X86_64(void, binary_##name##_bf16, const BinaryArgs* args); \
+  OCTET_AARCH64(void, binary_##name##_neon, const BinaryArgs* args);
 #include "backends/cpu/kernels/float/binary.def"
 #undef BINARY
 
 constexpr BinaryKernel kBinaryKernels[] = {
 #define BINARY(name, op) \
-  {#name, op, binary_##name##_avx2, binary_##name##_vnni, binary_##name##_bf16},
+  {#name,                \
+   op,                   \
+   binary_##name##_avx2, \
+   binary_##name##_vnni, \
+   binary_##name##_neon, \
+   binary_##name##_bf16},
 #include "backends/cpu/kernels/float/binary.def"
 #undef BINARY
 };

@@ -12,9 +12,23 @@ struct CastArgs {
   long count;
 };
 
+typedef void (*CastFunction)(const CastArgs* args);
+
 OCTET_X86_64(void, cast_f16_to_f32_avx2, const CastArgs* args);
 OCTET_X86_64(void, cast_f32_to_f16_avx2, const CastArgs* args);
 OCTET_X86_64(void, cast_f32_to_bf16_avx2, const CastArgs* args);
+OCTET_AARCH64(void, cast_f16_to_f32_neon, const CastArgs* args);
+OCTET_AARCH64(void, cast_f32_to_f16_neon, const CastArgs* args);
+OCTET_AARCH64(void, cast_f32_to_bf16_neon, const CastArgs* args);
+
+struct CastKernels {
+  CastFunction f16_to_f32, f32_to_f16, f32_to_bf16;
+};
+constexpr CastKernels kCastsAvx2 = {cast_f16_to_f32_avx2, cast_f32_to_f16_avx2,
+                                    cast_f32_to_bf16_avx2};
+constexpr CastKernels kCastsNeon = {cast_f16_to_f32_neon, cast_f32_to_f16_neon,
+                                    cast_f32_to_bf16_neon};
+
 // Values of bf16 that are kept as f32: nothing to round.
 OCTET_X86_64(void, narrow_to_bf16_vnni, const CastArgs* args);
 OCTET_X86_64(void, widen_bf16_vnni, const CastArgs* args);

@@ -27,8 +27,22 @@ struct GridSampleArgs {
 // Channels are planes: of x `pixels` elements apart, of y `points`.
 OCTET_X86_64(void, grid_sample_planes_avx2, const GridSampleArgs* args);
 OCTET_X86_64(void, grid_sample_planes_vnni, const GridSampleArgs* args);
+OCTET_AARCH64(void, grid_sample_planes_neon, const GridSampleArgs* args);
 // The channels of a pixel are adjacent.
 OCTET_X86_64(void, grid_sample_pixels_avx2, const GridSampleArgs* args);
 OCTET_X86_64(void, grid_sample_pixels_vnni, const GridSampleArgs* args);
+OCTET_AARCH64(void, grid_sample_pixels_neon, const GridSampleArgs* args);
+
+// A function for each instruction set.
+struct GridSampleKernel {
+  void (*avx2)(const GridSampleArgs* args);
+  void (*vnni)(const GridSampleArgs* args);
+  void (*neon)(const GridSampleArgs* args);
+};
+
+constexpr GridSampleKernel kGridSamplePlanes = {grid_sample_planes_avx2, grid_sample_planes_vnni,
+                                                grid_sample_planes_neon};
+constexpr GridSampleKernel kGridSamplePixels = {grid_sample_pixels_avx2, grid_sample_pixels_vnni,
+                                                grid_sample_pixels_neon};
 
 }  // namespace octet

@@ -35,7 +35,22 @@ struct InterpolatePixelsArgs {
 
 OCTET_X86_64(void, interpolate_rows_avx2, const InterpolateRowsArgs* args);
 OCTET_X86_64(void, interpolate_rows_vnni, const InterpolateRowsArgs* args);
+OCTET_AARCH64(void, interpolate_rows_neon, const InterpolateRowsArgs* args);
 OCTET_X86_64(void, interpolate_pixels_avx2, const InterpolatePixelsArgs* args);
 OCTET_X86_64(void, interpolate_pixels_vnni, const InterpolatePixelsArgs* args);
+OCTET_AARCH64(void, interpolate_pixels_neon, const InterpolatePixelsArgs* args);
+
+// A family's function for each instruction set.
+template <class Args>
+struct SamplingKernel {
+  void (*avx2)(const Args* args);
+  void (*vnni)(const Args* args);
+  void (*neon)(const Args* args);
+};
+
+constexpr SamplingKernel<InterpolateRowsArgs> kInterpolateRows = {
+    interpolate_rows_avx2, interpolate_rows_vnni, interpolate_rows_neon};
+constexpr SamplingKernel<InterpolatePixelsArgs> kInterpolatePixels = {
+    interpolate_pixels_avx2, interpolate_pixels_vnni, interpolate_pixels_neon};
 
 }  // namespace octet

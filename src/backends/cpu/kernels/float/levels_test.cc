@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise kernels of f32 of every level that this processor runs against the same sums in plain code, to the bit. As codes/levels_test.cc it
-// needs nothing but the kernels, for emulated processors; backends/cpu/lower/f_depthwise_test.cc compares with the operator.
+// Kernels of f32 of every level that this processor runs against the same operations in plain code, to the bit. As codes/levels_test.cc it
+// needs nothing but the kernels, for emulated processors; the tests of backends/cpu/lower compare with the operators.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "arch/isa.h"
+#include "backends/cpu/kernels/float/binary.h"
 #include "backends/cpu/kernels/float/depthwise.h"
+#include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/kernels/float/taps.h"
+#include "backends/cpu/kernels/float/unary.h"
+#include "core/math.h"
+#include "core/reduce.h"
 #include "core/types.h"
 
 namespace octet {
@@ -189,6 +198,235 @@ TEST(KernelLevels, DepthwiseConvolutionsOfReals) {
       }
     }
   }
+}
+
+// Of a table's row, the functions that this processor runs.
+template <class Kernel>
+auto functions_of(const Kernel& kernel) {
+  std::vector<decltype(kernel.avx2)> functions;
+  if (hardware_has(Isa::avx2)) functions.push_back(kernel.avx2);
+  if (hardware_has(Isa::vnni)) functions.push_back(kernel.vnni);
+  if (hardware_has(Isa::neon)) functions.push_back(kernel.neon);
+  return functions;
+}
+
+void expect_same(const std::vector<f32>& got, const std::vector<f32>& want,
+                 const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const bool same = std::bit_cast<u32>(got[i]) == std::bit_cast<u32>(want[i]);
+    ASSERT_TRUE(same || (std::isnan(got[i]) && std::isnan(want[i])))
+        << what << " at " << i << ": " << got[i] << " instead of " << want[i];
+  }
+}
+
+// Every exponent, and what is no number.
+std::vector<f32> awkward_reals(s64 count) {
+  std::vector<f32> values = random_reals(count, 11);
+  const f32 inf = std::numeric_limits<f32>::infinity();
+  const f32 odd[] = {0.0f,      -0.0f,      inf,   -inf,    std::numeric_limits<f32>::quiet_NaN(),
+                     0x1p-140f, -0x1p-130f, 88.8f, -104.0f, 0.5f,
+                     2.5f,      -1e30f};
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i % 3 == 1) values[i] = odd[i / 3 % std::size(odd)];
+    if (i % 3 == 2) values[i] = std::ldexp(values[i], static_cast<int>(i % 37) - 18);
+  }
+  return values;
+}
+
+struct PlainFunction {
+  std::string_view name;
+  f32 (*of)(f32 x);
+};
+
+const PlainFunction kPlainFunctions[] = {
+    {"abs", [](f32 x) { return std::fabs(x); }},
+    {"ceil", [](f32 x) { return std::ceil(x); }},
+    {"erf", math_erf},
+    {"exp", math_exp},
+    {"floor", [](f32 x) { return std::floor(x); }},
+    {"gelu", math_gelu},
+    {"gelu_tanh", math_gelu_tanh},
+    {"hard_swish", math_hard_swish},
+    {"log", math_log},
+    {"neg", [](f32 x) { return -x; }},
+    {"reciprocal", [](f32 x) { return 1.0f / x; }},
+    {"relu", [](f32 x) { return 0.0f > x ? 0.0f : x; }},
+    {"round", [](f32 x) { return std::nearbyint(x); }},
+    {"sigmoid", math_sigmoid},
+    {"sqrt", [](f32 x) { return std::sqrt(x); }},
+    {"square", [](f32 x) { return x * x; }},
+    {"tanh", math_tanh},
+};
+
+TEST(KernelLevels, FunctionsOfReals) {
+  size_t found = 0;
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    const auto* const plain =
+        std::ranges::find(kPlainFunctions, std::string_view(kernel.name), &PlainFunction::name);
+    if (plain == std::end(kPlainFunctions)) continue;
+    ++found;
+    for (const s64 count : {1, 7, 8, 9, 31, 2000}) {
+      const std::vector<f32> x = awkward_reals(count);
+      std::vector<f32> want(x.size());
+      std::ranges::transform(x, want.begin(), plain->of);
+      for (const UnaryFunction function : functions_of(kernel)) {
+        std::vector<f32> got(x.size());
+        const UnaryArgs args{.src = x.data(), .dst = got.data(), .count = count};
+        function(&args);
+        expect_same(got, want, kernel.name);
+      }
+    }
+  }
+  EXPECT_EQ(found, std::size(kPlainFunctions));
+}
+
+TEST(KernelLevels, FunctionsOfTwoReals) {
+  for (const BinaryKernel& kernel : kBinaryKernels) {
+    const std::string_view name = kernel.name;
+    if (name != "add" && name != "sub" && name != "mul" && name != "div") continue;
+    const auto plain = [&](f32 x, f32 y) {
+      return name == "add" ? x + y : name == "sub" ? x - y : name == "mul" ? x * y : x / y;
+    };
+    for (const s64 count : {1, 8, 13, 40}) {
+      const std::vector<f32> x = awkward_reals(count), y = random_reals(count, 3);
+      for (const long step : {0, 1}) {
+        std::vector<f32> want(x.size());
+        for (size_t i = 0; i < x.size(); ++i) want[i] = plain(x[i], y[step == 0 ? 0 : i]);
+        for (const BinaryFunction function : functions_of(kernel)) {
+          std::vector<f32> got(x.size());
+          const BinaryArgs args{.x = x.data(),
+                                .y = y.data(),
+                                .dst = got.data(),
+                                .count = count,
+                                .step_x = 1,
+                                .step_y = step,
+                                .a = 0.0f,
+                                .b = 0.0f};
+          function(&args);
+          expect_same(got, want, kernel.name);
+        }
+      }
+    }
+  }
+}
+
+std::vector<f32> plain_softmax(std::span<const f32> x) {
+  const f32 max = lane_max(x);
+  std::vector<f32> y(x.size());
+  std::ranges::transform(x, y.begin(), [&](f32 value) { return math_exp(value - max); });
+  const f32 sum = lane_sum(y);
+  for (f32& value : y) value /= sum;
+  return y;
+}
+
+std::vector<f32> plain_layer_norm(std::span<const f32> x, const RowArgs& args) {
+  const auto count = static_cast<s64>(x.size());
+  const f32 mean = lane_sum(x) / static_cast<f32>(count);
+  const f32 squares = lane_sum(count, [&](s64 i) {
+    const f32 d = x[static_cast<size_t>(i)] - mean;
+    return d * d;
+  });
+  const f32 factor = 1.0f / std::sqrt(squares / static_cast<f32>(count) + args.epsilon);
+  std::vector<f32> y(x.size());
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = (x[i] - mean) * factor * args.scale[i] + args.bias[i];
+  return y;
+}
+
+// Several rows in one call.
+template <class Row>
+void check_rows_of(const FloatKernel<RowArgs>& kernel, const Row& plain) {
+  constexpr s64 kRows = 3;
+  for (const s64 count : {1, 2, 7, 8, 9, 16, 17, 40, 300}) {
+    const std::vector<f32> x = random_reals(kRows * count, 5), scale = random_reals(count, 6),
+                           bias = random_reals(count, 7);
+    for (const auto function : functions_of(kernel)) {
+      std::vector<f32> got(x.size()), want;
+      const RowArgs args{x.data(), got.data(), count, scale.data(), bias.data(), 1e-3f, kRows};
+      for (s64 row = 0; row < kRows; ++row) {
+        const std::vector<f32> y = plain(
+            std::span(x).subspan(static_cast<size_t>(row * count), static_cast<size_t>(count)),
+            args);
+        want.insert(want.end(), y.begin(), y.end());
+      }
+      function(&args);
+      expect_same(got, want, kernel.name + std::to_string(count));
+    }
+  }
+}
+
+TEST(KernelLevels, RowsOfReals) {
+  check_rows_of(kSoftmaxF32,
+                [](std::span<const f32> x, const RowArgs&) { return plain_softmax(x); });
+  check_rows_of(kLayerNormF32, plain_layer_norm);
+}
+
+struct CodeRows {
+  std::vector<u8> x;
+  std::vector<f32> scale, bias, room;
+  CodeRowArgs args;
+
+  CodeRows(s64 rows, s64 count)
+      : x(static_cast<size_t>(rows * count)),
+        scale(random_reals(count, 6)),
+        bias(random_reals(count, 7)),
+        room(static_cast<size_t>(rows * count)),
+        args{.src = x.data(),
+             .real_src = nullptr,
+             .dst = nullptr,
+             .count = count,
+             .rows = rows,
+             .scale_x = 0.03f,
+             .zero_x = 117.0f,
+             .scale_y = 1.0f / 256.0f,
+             .zero_y = 3.0f,
+             .scale = scale.data(),
+             .bias = bias.data(),
+             .epsilon = 1e-3f,
+             .reals = room.data()} {
+    std::mt19937 random(8);
+    for (u8& code : x) code = static_cast<u8>(random() & 0xff);
+  }
+  std::vector<f32> reals(s64 row) const {
+    std::vector<f32> values(static_cast<size_t>(args.count));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = (static_cast<f32>(x[static_cast<size_t>(row * args.count) + i]) - args.zero_x) *
+                  args.scale_x;
+    return values;
+  }
+  u8 code(f32 real) const {
+    const f32 most = std::max(real / args.scale_y, -args.zero_y);
+    return static_cast<u8>(std::nearbyint(std::min(most, 255.0f - args.zero_y)) + args.zero_y);
+  }
+};
+
+template <class Row>
+void check_code_rows(const FloatKernel<CodeRowArgs>& kernel, const Row& plain) {
+  constexpr s64 kRows = 6;
+  for (const s64 count : {1, 2, 5, 8, 9, 17, 33, 200}) {
+    const CodeRows rows(kRows, count);
+    std::vector<u8> want;
+    for (s64 row = 0; row < kRows; ++row) {
+      for (const f32 real : plain(rows.reals(row), rows.args)) want.push_back(rows.code(real));
+    }
+    for (const auto function : functions_of(kernel)) {
+      std::vector<u8> got(want.size());
+      CodeRowArgs args = rows.args;
+      args.dst = got.data();
+      function(&args);
+      ASSERT_EQ(got, want) << kernel.name << " of " << count;
+    }
+  }
+}
+
+TEST(KernelLevels, RowsOfCodes) {
+  check_code_rows(kSoftmaxU8,
+                  [](const std::vector<f32>& x, const CodeRowArgs&) { return plain_softmax(x); });
+  check_code_rows(kLayerNormU8, [](const std::vector<f32>& x, const CodeRowArgs& args) {
+    return plain_layer_norm(x,
+                            {nullptr, nullptr, args.count, args.scale, args.bias, args.epsilon, 1});
+  });
 }
 
 }  // namespace

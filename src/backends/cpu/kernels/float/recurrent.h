@@ -31,7 +31,8 @@ struct CellArgs {
 
 #define RECURRENT_FAMILY(kernel, args)                          \
   OCTET_X86_64(void, kernel##_f32_avx2, const args* arguments); \
-  OCTET_X86_64(void, kernel##_f32_vnni, const args* arguments);
+  OCTET_X86_64(void, kernel##_f32_vnni, const args* arguments); \
+  OCTET_AARCH64(void, kernel##_f32_neon, const args* arguments);
 RECURRENT_FAMILY(rows_by_vectors, RowsByVectorsArgs)
 RECURRENT_FAMILY(lstm_cell, CellArgs)
 RECURRENT_FAMILY(gru_linear_cell,
@@ -47,16 +48,22 @@ template <class Args>
 struct RecurrentKernel {
   void (*avx2)(const Args* args);
   void (*vnni)(const Args* args);
+  void (*neon)(const Args* args);
 };
 
-constexpr RecurrentKernel<RowsByVectorsArgs> kRowsByVectors = {rows_by_vectors_f32_avx2,
-                                                               rows_by_vectors_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kLstmCell = {lstm_cell_f32_avx2, lstm_cell_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kGruLinearCell = {gru_linear_cell_f32_avx2,
-                                                      gru_linear_cell_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kGruGates = {gru_gates_f32_avx2, gru_gates_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kGruFinish = {gru_finish_f32_avx2, gru_finish_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kRnnTanhCell = {rnn_tanh_cell_f32_avx2, rnn_tanh_cell_f32_vnni};
-constexpr RecurrentKernel<CellArgs> kRnnReluCell = {rnn_relu_cell_f32_avx2, rnn_relu_cell_f32_vnni};
+constexpr RecurrentKernel<RowsByVectorsArgs> kRowsByVectors = {
+    rows_by_vectors_f32_avx2, rows_by_vectors_f32_vnni, rows_by_vectors_f32_neon};
+constexpr RecurrentKernel<CellArgs> kLstmCell = {lstm_cell_f32_avx2, lstm_cell_f32_vnni,
+                                                 lstm_cell_f32_neon};
+constexpr RecurrentKernel<CellArgs> kGruLinearCell = {
+    gru_linear_cell_f32_avx2, gru_linear_cell_f32_vnni, gru_linear_cell_f32_neon};
+constexpr RecurrentKernel<CellArgs> kGruGates = {gru_gates_f32_avx2, gru_gates_f32_vnni,
+                                                 gru_gates_f32_neon};
+constexpr RecurrentKernel<CellArgs> kGruFinish = {gru_finish_f32_avx2, gru_finish_f32_vnni,
+                                                  gru_finish_f32_neon};
+constexpr RecurrentKernel<CellArgs> kRnnTanhCell = {rnn_tanh_cell_f32_avx2, rnn_tanh_cell_f32_vnni,
+                                                    rnn_tanh_cell_f32_neon};
+constexpr RecurrentKernel<CellArgs> kRnnReluCell = {rnn_relu_cell_f32_avx2, rnn_relu_cell_f32_vnni,
+                                                    rnn_relu_cell_f32_neon};
 
 }  // namespace octet

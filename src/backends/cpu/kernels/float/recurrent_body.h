@@ -15,21 +15,7 @@ inline int rest_of(long count, long i) {
   return count - i < kLanes ? static_cast<int>(count - i) : kLanes;
 }
 
-inline __m128 fold_quarters(Lanes x) {
-  const __m256 eight = fold_halves(x);
-  return _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-}
-
-// The sums of four, each folded as fold_add() does.
-inline __m128 fold_add_four(const Lanes (&x)[kRows]) {
-  const __m128 a = fold_quarters(x[0]), b = fold_quarters(x[1]);
-  const __m128 c = fold_quarters(x[2]), d = fold_quarters(x[3]);
-  const __m128 ab = _mm_add_ps(_mm_movelh_ps(a, b), _mm_movehl_ps(b, a));
-  const __m128 cd = _mm_add_ps(_mm_movelh_ps(c, d), _mm_movehl_ps(d, c));
-  return _mm_add_ps(_mm_shuffle_ps(ab, cd, 0x88), _mm_shuffle_ps(ab, cd, 0xdd));
-}
-
-inline __m128 dot_four(const float* const (&w)[kRows], const float* x, long count) {
+inline void dot_four(const float* const (&w)[kRows], const float* x, long count, float* out) {
   Lanes sums[kRows] = {lanes_set(0.0f), lanes_set(0.0f), lanes_set(0.0f), lanes_set(0.0f)};
   long i = 0;
   for (; i + kReduceWidth <= count; i += kReduceWidth) {
@@ -49,7 +35,7 @@ inline __m128 dot_four(const float* const (&w)[kRows], const float* x, long coun
       lane = v_add(lane, v_mul(v_load_n(w[row] + i, n), value));
     }
   }
-  return fold_add_four(sums);
+  fold_add_four(sums, out);
 }
 
 inline V sum_of(const CellArgs* a, long at, int n) {
@@ -80,8 +66,8 @@ void OCTET_ISA(rows_by_vectors_f32)(const RowsByVectorsArgs* a) {
     const float* w[kRows];
     for (long i = 0; i < kRows; ++i) w[i] = a->weights + (row + (i < last ? i : last)) * a->count;
     for (long v = 0; v < a->vectors; ++v) {
-      alignas(16) float sums[kRows];
-      _mm_store_ps(sums, dot_four(w, a->x + v * a->x_stride, a->count));
+      float sums[kRows];
+      dot_four(w, a->x + v * a->x_stride, a->count, sums);
       float* out = a->out + v * a->out_stride + row;
       for (long i = 0; i < kRows && i <= last; ++i)
         out[i] = a->bias == nullptr ? sums[i] : sums[i] + a->bias[row + i];

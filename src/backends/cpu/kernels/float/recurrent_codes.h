@@ -59,17 +59,20 @@ struct RecurrentCodesKernels {
   void (*round)(const StateCodesArgs* args);
 };
 
-#define RECURRENT_CODES(isa)                                            \
-  OCTET_X86_64(void, rows_by_codes_##isa, const RowsByCodesArgs* args); \
-  OCTET_X86_64(void, place_codes_##isa, const PlaceCodesArgs* args);    \
-  OCTET_X86_64(void, state_codes_##isa, const StateCodesArgs* args);
-RECURRENT_CODES(avx2)
-RECURRENT_CODES(vnni)
+#define RECURRENT_CODES(of_architecture, isa)                              \
+  of_architecture(void, rows_by_codes_##isa, const RowsByCodesArgs* args); \
+  of_architecture(void, place_codes_##isa, const PlaceCodesArgs* args);    \
+  of_architecture(void, state_codes_##isa, const StateCodesArgs* args);
+RECURRENT_CODES(OCTET_X86_64, avx2)
+RECURRENT_CODES(OCTET_X86_64, vnni)
+RECURRENT_CODES(OCTET_AARCH64, neon)
 #undef RECURRENT_CODES
 
 constexpr RecurrentCodesKernels kRecurrentCodesAvx2 = {
     {8, 2}, rows_by_codes_avx2, place_codes_avx2, state_codes_avx2};
 constexpr RecurrentCodesKernels kRecurrentCodesVnni = {
     {16, 4}, rows_by_codes_vnni, place_codes_vnni, state_codes_vnni};
+constexpr RecurrentCodesKernels kRecurrentCodesNeon = {
+    {8, 2}, rows_by_codes_neon, place_codes_neon, state_codes_neon};
 
 }  // namespace octet

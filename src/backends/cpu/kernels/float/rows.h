@@ -107,7 +107,8 @@ struct PoolArgs {
 
 #define ROW_FAMILY(row, args)                                \
   OCTET_X86_64(void, row##_f32_avx2, const args* arguments); \
-  OCTET_X86_64(void, row##_f32_vnni, const args* arguments);
+  OCTET_X86_64(void, row##_f32_vnni, const args* arguments); \
+  OCTET_AARCH64(void, row##_f32_neon, const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
 ROW_FAMILY(softmax_columns, SoftmaxColumnsArgs)
 ROW_FAMILY(log_softmax, RowArgs)
@@ -130,31 +131,38 @@ struct FloatKernel {
   const char* name;
   void (*avx2)(const Args* args);
   void (*vnni)(const Args* args);
+  void (*neon)(const Args* args);
 };
 
-constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
+constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni,
+                                              softmax_f32_neon};
 constexpr FloatKernel<SoftmaxColumnsArgs> kSoftmaxColumnsF32 = {
-    "softmax_columns", softmax_columns_f32_avx2, softmax_columns_f32_vnni};
+    "softmax_columns", softmax_columns_f32_avx2, softmax_columns_f32_vnni,
+    softmax_columns_f32_neon};
 constexpr FloatKernel<RowArgs> kLogSoftmaxF32 = {"log_softmax", log_softmax_f32_avx2,
-                                                 log_softmax_f32_vnni};
+                                                 log_softmax_f32_vnni, log_softmax_f32_neon};
 constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
-                                                layer_norm_f32_vnni};
-constexpr FloatKernel<RowArgs> kRmsNormF32 = {"rms_norm", rms_norm_f32_avx2, rms_norm_f32_vnni};
+                                                layer_norm_f32_vnni, layer_norm_f32_neon};
+constexpr FloatKernel<RowArgs> kRmsNormF32 = {"rms_norm", rms_norm_f32_avx2, rms_norm_f32_vnni,
+                                              rms_norm_f32_neon};
 constexpr FloatKernel<CodeRowArgs> kSoftmaxU8 = {"softmax", code_softmax_f32_avx2,
-                                                 code_softmax_f32_vnni};
-constexpr FloatKernel<CodeRowArgs> kLayerNormU8 = {"layer_norm", code_layer_norm_f32_avx2,
-                                                   code_layer_norm_f32_vnni};
-constexpr FloatKernel<RowArgs> kRowSumF32 = {"row_sum", row_sum_f32_avx2, row_sum_f32_vnni};
+                                                 code_softmax_f32_vnni, code_softmax_f32_neon};
+constexpr FloatKernel<CodeRowArgs> kLayerNormU8 = {
+    "layer_norm", code_layer_norm_f32_avx2, code_layer_norm_f32_vnni, code_layer_norm_f32_neon};
+constexpr FloatKernel<RowArgs> kRowSumF32 = {"row_sum", row_sum_f32_avx2, row_sum_f32_vnni,
+                                             row_sum_f32_neon};
 constexpr FloatKernel<RowArgs> kRowSquaresF32 = {"row_squares", row_squares_f32_avx2,
-                                                 row_squares_f32_vnni};
+                                                 row_squares_f32_vnni, row_squares_f32_neon};
 constexpr FloatKernel<NormalizeArgs> kNormalizeF32 = {"normalize", normalize_f32_avx2,
-                                                      normalize_f32_vnni};
+                                                      normalize_f32_vnni, normalize_f32_neon};
 constexpr FloatKernel<CodeNormalizeArgs> kInstanceNormU8 = {
-    "instance_norm_of_reals", code_normalize_f32_avx2, code_normalize_f32_vnni};
+    "instance_norm_of_reals", code_normalize_f32_avx2, code_normalize_f32_vnni,
+    code_normalize_f32_neon};
 constexpr FloatKernel<ColumnArgs> kColumnSumF32 = {"column_sum", column_sum_f32_avx2,
-                                                   column_sum_f32_vnni};
-constexpr FloatKernel<PoolArgs> kMaxPoolF32 = {"max_pool", max_pool_f32_avx2, max_pool_f32_vnni};
+                                                   column_sum_f32_vnni, column_sum_f32_neon};
+constexpr FloatKernel<PoolArgs> kMaxPoolF32 = {"max_pool", max_pool_f32_avx2, max_pool_f32_vnni,
+                                               max_pool_f32_neon};
 constexpr FloatKernel<PoolArgs> kAveragePoolF32 = {"average_pool", average_pool_f32_avx2,
-                                                   average_pool_f32_vnni};
+                                                   average_pool_f32_vnni, average_pool_f32_neon};
 
 }  // namespace octet

@@ -25,18 +25,21 @@ struct UnaryKernel {
   const char* op;
   UnaryFunction avx2;
   UnaryFunction vnni;
+  UnaryFunction neon;
   UnaryFunction bf16;  // of AVX512_BF16: what is read or written may be bf16
 };
 
 #define UNARY(name, op)                                           \
   OCTET_X86_64(void, unary_##name##_avx2, const UnaryArgs* args); \
   OCTET_X86_64(void, unary_##name##_vnni, const UnaryArgs* args); \
-  OCTET_X86_64(void, unary_##name##_bf16, const UnaryArgs* args);
+  OCTET_X86_64(void, unary_##name##_bf16, const UnaryArgs* args); \
+  OCTET_AARCH64(void, unary_##name##_neon, const UnaryArgs* args);
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 
 constexpr UnaryKernel kUnaryKernels[] = {
-#define UNARY(name, op) {#name, op, unary_##name##_avx2, unary_##name##_vnni, unary_##name##_bf16},
+#define UNARY(name, op) \
+  {#name, op, unary_##name##_avx2, unary_##name##_vnni, unary_##name##_neon, unary_##name##_bf16},
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 };

@@ -12,58 +12,58 @@ struct UnaryParams {
   V a, b;
 };
 
-inline V unary_abs(V x, UnaryParams) { return v_magnitude(x); }
-inline V unary_ceil(V x, UnaryParams) { return v_ceil(x); }
-inline V unary_celu(V x, UnaryParams p) {
+inline V value_abs(V x, UnaryParams) { return v_magnitude(x); }
+inline V value_ceil(V x, UnaryParams) { return v_ceil(x); }
+inline V value_celu(V x, UnaryParams p) {
   const V zero = v_set(0.0f);
   const V below = v_mul(p.a, v_sub(v_exp(v_div(x, p.a)), v_set(1.0f)));
   return v_add(v_max(zero, x), v_min(zero, below));
 }
-inline V unary_clip(V x, UnaryParams p) { return v_bounded(x, p.a, p.b); }
-inline V unary_elu(V x, UnaryParams p) {
+inline V value_clip(V x, UnaryParams p) { return v_bounded(x, p.a, p.b); }
+inline V value_elu(V x, UnaryParams p) {
   const V below = v_mul(p.a, v_sub(v_exp(x), v_set(1.0f)));
   return v_select(v_lt(x, v_set(0.0f)), below, x);
 }
-inline V unary_erf(V x, UnaryParams) { return v_erf(x); }
-inline V unary_exp(V x, UnaryParams) { return v_exp(x); }
-inline V unary_floor(V x, UnaryParams) { return v_floor(x); }
-inline V unary_gelu(V x, UnaryParams) { return v_gelu(x); }
-inline V unary_gelu_tanh(V x, UnaryParams) { return v_gelu_tanh(x); }
-inline V unary_hard_sigmoid(V x, UnaryParams p) { return v_hard_sigmoid(x, p.a, p.b); }
-inline V unary_hard_swish(V x, UnaryParams) { return v_hard_swish(x); }
-inline V unary_leaky_relu(V x, UnaryParams p) {
+inline V value_erf(V x, UnaryParams) { return v_erf(x); }
+inline V value_exp(V x, UnaryParams) { return v_exp(x); }
+inline V value_floor(V x, UnaryParams) { return v_floor(x); }
+inline V value_gelu(V x, UnaryParams) { return v_gelu(x); }
+inline V value_gelu_tanh(V x, UnaryParams) { return v_gelu_tanh(x); }
+inline V value_hard_sigmoid(V x, UnaryParams p) { return v_hard_sigmoid(x, p.a, p.b); }
+inline V value_hard_swish(V x, UnaryParams) { return v_hard_swish(x); }
+inline V value_leaky_relu(V x, UnaryParams p) {
   return v_select(v_lt(x, v_set(0.0f)), v_mul(x, p.a), x);
 }
-inline V unary_log(V x, UnaryParams) { return v_log(x); }
-inline V unary_mish(V x, UnaryParams) {
+inline V value_log(V x, UnaryParams) { return v_log(x); }
+inline V value_mish(V x, UnaryParams) {
   const V most = v_set(20.0f);
   const V e = v_exp(v_select(v_lt(most, x), most, x));
   const V n = v_mul(e, v_add(e, v_set(2.0f)));
   return v_mul(x, v_div(n, v_add(n, v_set(2.0f))));
 }
-inline V unary_neg(V x, UnaryParams) { return v_negate(x); }
-inline V unary_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
+inline V value_neg(V x, UnaryParams) { return v_negate(x); }
+inline V value_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
 // NaN stays: it is the second operand.
-inline V unary_relu(V x, UnaryParams) { return v_max(v_set(0.0f), x); }
-inline V unary_round(V x, UnaryParams) { return v_rne(x); }
-inline V unary_round_bf16(V x, UnaryParams) { return v_round_bf16(x); }
-inline V unary_round_f16(V x, UnaryParams) { return v_round_f16(x); }
-inline V unary_selu(V x, UnaryParams p) {
+inline V value_relu(V x, UnaryParams) { return v_max(v_set(0.0f), x); }
+inline V value_round(V x, UnaryParams) { return v_rne(x); }
+inline V value_round_bf16(V x, UnaryParams) { return v_round_bf16(x); }
+inline V value_round_f16(V x, UnaryParams) { return v_round_f16(x); }
+inline V value_selu(V x, UnaryParams p) {
   const V below = v_mul(p.a, v_sub(v_exp(x), v_set(1.0f)));
   return v_mul(p.b, v_select(v_lt(v_set(0.0f), x), x, below));
 }
-inline V unary_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
-inline V unary_softplus(V x, UnaryParams) {
+inline V value_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
+inline V value_softplus(V x, UnaryParams) {
   const V zero = v_set(0.0f), one = v_set(1.0f);
   const V t = v_exp(v_from_bits(i_or(v_bits(x), i_set(static_cast<int>(0x80000000u)))));  // -|x|
   const V u = v_add(one, t);
   const V log = v_select(v_eq(u, one), t, v_mul(v_log(u), v_div(t, v_sub(u, one))));
   return v_add(v_select(v_lt(x, zero), zero, x), log);
 }
-inline V unary_sqrt(V x, UnaryParams) { return v_sqrt(x); }
-inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
-inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
-inline V unary_tanh(V x, UnaryParams) { return v_tanh(x); }
+inline V value_sqrt(V x, UnaryParams) { return v_sqrt(x); }
+inline V value_square(V x, UnaryParams) { return v_mul(x, x); }
+inline V value_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
+inline V value_tanh(V x, UnaryParams) { return v_tanh(x); }
 
 // Into f32, not rounded.
 template <V (*kFunction)(V, UnaryParams), class Load, class LoadN>
@@ -117,7 +117,7 @@ inline void run_unary(const UnaryArgs* given) {
 }  // namespace
 
 #define UNARY(name, op) \
-  void OCTET_ISA(unary_##name)(const UnaryArgs* args) { run_unary<unary_##name>(args); }
+  void OCTET_ISA(unary_##name)(const UnaryArgs* args) { run_unary<value_##name>(args); }
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/float/vec_neon.h"
+
+#define OCTET_ISA(name) name##_neon
+#include "backends/cpu/kernels/float/f32_ends.h"
+
+// In the words of the one above.
+#include "backends/cpu/kernels/float/binary_body.h"
