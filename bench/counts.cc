@@ -2,8 +2,10 @@
 // One layer by one kernel, so often: what bench/counts.py runs in an emulator that counts instructions. A layer of fewer pixels than a real
 // one has the same instructions for each of them.
 // Usage: kernel_counts KERNEL RUNS CHANNELS OUTPUTS SIZE WINDOW STRIDE GROUPS [residual]
+//        kernel_counts f32:NAME RUNS ROWS COUNT   a function of reals or kernel of rows; f32:conv: of COUNT channels, of ROWS pixels
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -11,6 +13,9 @@
 
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/depthwise/depthwise.h"
+#include "backends/cpu/kernels/float/panel.h"
+#include "backends/cpu/kernels/float/rows.h"
+#include "backends/cpu/kernels/float/unary.h"
 
 namespace octet {
 namespace {
@@ -81,7 +86,65 @@ void run(Layer& layer, const Kernel& kernel, Spec spec, s64 workspace_bytes) {
   }
 }
 
+// Rows of reals, and what stands beside them.
+struct Reals {
+  s64 rows, count;
+  AlignedVector<f32> x, y, parameters;
+
+  Reals(s64 of, s64 each)
+      : rows(of),
+        count(each),
+        x(static_cast<size_t>(of * each), 0.25f),
+        y(static_cast<size_t>(of * std::max<s64>(each, 16))),
+        parameters(static_cast<size_t>(16 * each), 0.5f) {}
+
+  // Sixteen outputs of each pixel.
+  void multiply() {
+    const long run = 0;
+    PanelArgs args{};
+    args.src = x.data();
+    args.src_step = count;
+    args.runs = &run;
+    args.run_count = 1;
+    args.run_length = count;
+    args.weights = args.bias = parameters.data();
+    args.dst = y.data();
+    args.dst_step = args.channels = 16;
+    args.count = rows;
+    args.end = {true, -1.0f, 1.0f, 1.0f, 0};
+    panel_neon(&args);
+  }
+  void run_row(const FloatKernel<RowArgs>& kernel) {
+    const RowArgs args{x.data(),          y.data(), count, parameters.data(),
+                       parameters.data(), 1e-5f,    rows};
+    kernel.neon(&args);
+  }
+  // Whether there is such a kernel.
+  bool run(std::string_view name) {
+    if (name == "conv") return multiply(), true;
+    if (name == "softmax") return run_row(kSoftmaxF32), true;
+    if (name == "layer_norm") return run_row(kLayerNormF32), true;
+    for (const UnaryKernel& kernel : kUnaryKernels) {
+      if (name != kernel.name) continue;
+      const UnaryArgs args{.src = x.data(), .dst = y.data(), .count = rows * count};
+      return kernel.neon(&args), true;
+    }
+    return false;
+  }
+};
+
+int count_reals(std::string_view name, char** sizes) {
+  Reals reals(std::atol(sizes[1]), std::atol(sizes[2]));
+  for (s64 i = 0; i < std::atol(sizes[0]); ++i) {
+    if (!reals.run(name)) return 1;
+  }
+  return 0;
+}
+
 int count(int argc, char** argv) {
+  constexpr std::string_view kReals = "f32:";
+  if (argc == 5 && std::string_view(argv[1]).starts_with(kReals))
+    return count_reals(argv[1] + kReals.size(), argv + 2);
   if (argc < 9) return 2;
   const std::string_view name = argv[1];
   Layer layer(std::atol(argv[2]), argv + 3, argc > 9);

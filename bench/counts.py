@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of Octet's INT8 kernels for aarch64, counted by an emulator, beside those of XNNPACK's where its library is given.
+"""Instructions of Octet's kernels for aarch64, counted by an emulator, beside those of XNNPACK's where its library is given.
 
     tools/aarch64.sh --core && ninja -C build/aarch64 kernel_counts
-    bench/counts.py [--build build/aarch64] [--root build/aarch64-root] [--xnnpack FOLDER] [--layers PART] [--levels neon,dotprod,i8mm]
+    bench/counts.py [--reals] [--build build/aarch64] [--root build/aarch64-root] [--xnnpack FOLDER] [--layers PART] [--levels neon,dotprod,i8mm]
 
+--reals: kernels of f32 instead, for each four values; of a convolution, for each multiply-add of four.
 --xnnpack: where Debian's arm64 packages libxnnpack0, libxnnpack-dev, libpthreadpool0, libpthreadpool-dev, libcpuinfo0 are unpacked (dpkg -x).
 QEMU runs one instruction at a time and writes a line for each; what two runs have more than one is what a run takes. Counts say how much
 work a kernel does for a layer, and nothing of time."""
@@ -33,6 +34,10 @@ LAYERS = (
     ("bert 768 to 768", 768, 768, 6, 1, 1, 1),
     ("bert 768 to 3072", 768, 3072, 6, 1, 1, 1),
 )
+# Kernels of f32: name, rows, values of each. A convolution's rows are pixels, by panels of sixteen outputs.
+REALS = (("conv", 36, 64), ("conv", 36, 576), ("relu", 8, 512), ("sigmoid", 8, 512), ("tanh", 8, 512), ("gelu", 8, 512), ("exp", 8, 512),
+         ("softmax", 16, 128), ("layer_norm", 8, 768))
+
 # The processor that QEMU is, the kernels, and how many products one multiplying instruction of the convolution makes.
 LEVELS = {
     "neon": ("cortex-a53", "conv_u8s8_6x16_neon", "depthwise_u8s8_16_neon", 4),
@@ -89,14 +94,26 @@ def rows(arguments, work):
             yield level, name, macs(layer), own, macs(layer) / products if sizes[-1] == 1 else None, other
 
 
+def print_reals(arguments):
+    emulator = Emulator(arguments.root, "cortex-a53", None)
+    print("| kernel | instructions | of each four |\n|---|---|---|")
+    for name, rows_of, count in REALS:
+        taken = emulator.of_one_run(arguments.build / "src/kernel_counts", [f"f32:{name}"], (rows_of, count))
+        fours = rows_of * count * (16 if name == "conv" else 1) / 4
+        print(f"| {name}, {rows_of} of {count} | {taken} | {taken / fours:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/aarch64"))
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path("build/aarch64-root"))
     parser.add_argument("--xnnpack", type=pathlib.Path)
+    parser.add_argument("--reals", action="store_true")
     parser.add_argument("--layers", default="")
     parser.add_argument("--levels", default=",".join(LEVELS))
     arguments = parser.parse_args()
+    if arguments.reals:
+        return print_reals(arguments)
     print("| level | layer | products | instructions | by the floor | XNNPACK | Octet / XNNPACK |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as work:
         for level, name, products, own, floor, other in rows(arguments, pathlib.Path(work)):
