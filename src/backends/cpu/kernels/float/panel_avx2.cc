@@ -3,4 +3,6 @@
 
 #define OCTET_ISA(name) name##_avx2
 #include "backends/cpu/kernels/float/f32_panel.h"
+#include "backends/cpu/kernels/float/panel_singles.h"
+// In the words of those above.
 #include "backends/cpu/kernels/float/panel_body.h"

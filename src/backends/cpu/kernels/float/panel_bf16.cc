@@ -77,5 +77,6 @@ __attribute__((always_inline)) inline void panel_give(const PanelArgs* args, con
 }  // namespace
 }  // namespace octet
 
+#include "backends/cpu/kernels/float/panel_singles.h"
 // In the words above.
 #include "backends/cpu/kernels/float/panel_body.h"

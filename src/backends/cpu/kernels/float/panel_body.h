@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name), includes its vec header, and has panel_product(),
-// panel_residual() and panel_give() of f32_panel.h, or its own.
+// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name), includes its vec header, has panel_product(),
+// panel_residual() and panel_give() of f32_panel.h, or its own, and panel_fours() of panel_singles.h, or its own.
 #pragma once
 
 #include "backends/cpu/kernels/float/panel.h"
@@ -64,7 +64,11 @@ __attribute__((always_inline)) inline void panel_products(const PanelArgs* args,
   for (long run = 0; run < args->run_count; ++run) {
     const float* first = src + args->runs[run];
     PanelPixels pixels{first, first + 7 * step, step, 3 * step, 5 * step};
-    for (long k = 0; k < length; ++k, ++pixels.near, ++pixels.far, weights += kVectors * kLanes)
+    long k = panel_fours<kPixels, kVectors>(pixels, weights, length, sums);
+    pixels.near += k;
+    pixels.far += k;
+    weights += k * kVectors * kLanes;
+    for (; k < length; ++k, ++pixels.near, ++pixels.far, weights += kVectors * kLanes)
       panel_step<kPixels, kVectors>(pixels, weights, sums);
   }
 }
