@@ -54,8 +54,8 @@ def bound(session, feeds):
     for name, value in feeds.items():
         binding.bind_cpu_input(name, value)
     for output, value in zip(session.get_outputs(), session.run(None, feeds)):
-        kept = ort.OrtValue.ortvalue_from_numpy(value)
-        binding.bind_ortvalue_output(output.name, kept)
+        # Not of `value`, whose memory a value made from it would share and not keep.
+        binding.bind_ortvalue_output(output.name, ort.OrtValue.ortvalue_from_shape_and_type(value.shape, value.dtype))
     return lambda: session.run_with_iobinding(binding)
 
 

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One model in Triton through Octet's backend, beside `octet bench --streams` and ONNX Runtime in its own process, in one run.
+"""One model in Triton through Octet's backend, beside `octet bench --streams`, ONNX Runtime in its own process, and ONNX Runtime in Triton's Python
+backend, in one run.
 
-usage: serving.py --octet build/release/octet --onnx MODEL_QDQ.onnx --server-cpus 0-7 --load-cpus 8-15 [--batch 8] [--seconds 5]
+usage: serving.py --octet build/release/octet --onnx MODEL_QDQ.onnx --server-cpus 0-7 --load-cpus 8-15 [--batch 8] [--seconds 5] [--http] [--gpu 0]
 
 The model has an open batch and carries its Q/DQ nodes, so that all compute the same. The server has --server-cpus, the load generator
-(serving_load.cc, a target of bench_programs) --load-cpus: requests of one row over HTTP, whose tensors lie in system shared memory, first as many as can be
-outstanding, then half of that rate at random times. Its processor time is printed, so that one sees whether the server or the load was the limit."""
+(serving_load.cc, a target of bench_programs) --load-cpus: requests of one row over gRPC, or HTTP, whose tensors lie in system shared memory, first as
+many as can be outstanding, then half of that rate at random times. Its processor time is printed, so that one sees whether the server or the load was
+the limit. With --gpu there are --instances on that GPU, and requests of a whole batch in its memory (CUDA shared memory), beside `octet bench
+--no-transfers`; --onnx may then be an engine."""
 
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,8 +27,40 @@ sys.path.insert(0, str(ROOT / "tests/integrations"))
 CONFIG = """backend: "octet"
 max_batch_size: %d
 dynamic_batching { max_queue_delay_microseconds: %d }
-instance_group [ { count: %d } ]
+instance_group [ { count: %d%s } ]
 parameters { key: "threads" value: { string_value: "%d" } }
+"""
+PYTHON_CONFIG = """backend: "python"
+max_batch_size: %d
+input [ { name: "%s" data_type: TYPE_FP32 dims: %s } ]
+output [ { name: "%s" data_type: TYPE_FP32 dims: %s } ]
+dynamic_batching { max_queue_delay_microseconds: %d }
+instance_group [ { count: %d kind: KIND_CPU } ]
+"""
+PYTHON_MODEL = """
+import os
+import sys
+sys.path[:0] = %r
+import numpy
+import onnxruntime
+import triton_python_backend_utils as triton
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model.onnx")
+        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.input, self.output = self.session.get_inputs()[0].name, self.session.get_outputs()[0].name
+
+    def execute(self, requests):
+        rows = [triton.get_input_tensor_by_name(request, self.input).as_numpy() for request in requests]
+        got, first, responses = self.session.run([self.output], {self.input: numpy.concatenate(rows)})[0], 0, []
+        for row in rows:
+            responses.append(triton.InferenceResponse([triton.Tensor(self.output, got[first:first + len(row)])]))
+            first += len(row)
+        return responses
 """
 
 
@@ -42,26 +78,33 @@ def bound(cores):
 
 
 class Load:
-    """build/release/bench/serving_load on processors of its own: requests of one row, whose answers must have the bytes that `octet run` gives."""
+    """build/release/bench/serving_load on processors of its own: requests whose answers must have the bytes that `octet run` gives, or any (`same`)."""
 
-    def __init__(self, options, engine, folder, server):
+    def __init__(self, options, engine, folder, server, model="model", same=True):
         import numpy
-        self.options, self.port = options, server.http
+        self.options, self.server, self.model = options, server, model
+        self.rows = 1 if options.gpu is None else options.batch
         shape = [int(size) for size in options.shape.split("x")]
-        row = numpy.random.default_rng(1).random([1, *shape], dtype=numpy.float32)
-        _, described = server.json("/v2/models/model")
+        rows = numpy.random.default_rng(1).random([self.rows, *shape], dtype=numpy.float32)
+        _, described = server.json(f"/v2/models/{model}")
         (name,), output = [tensor["name"] for tensor in described["inputs"]], described["outputs"][0]["name"]
-        numpy.savez(folder / "row.npz", **{name: row})
-        subprocess.run([options.octet, "run", engine, folder / "row.npz", "-o", folder / "want.npz"], check=True, stdout=subprocess.DEVNULL)
-        row.tofile(folder / "row.bytes")
+        numpy.savez(folder / "row.npz", **{name: rows})
+        subprocess.run([options.octet, "run", engine, folder / "row.npz", "-o", folder / "want.npz", "--force", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        rows.tofile(folder / "row.bytes")
         with numpy.load(folder / "want.npz") as want:
             want[output].tofile(folder / "want.bytes")
-        self.files = ["--inputs", folder / "row.bytes", "--expect", folder / "want.bytes"]
+            self.dims = list(want[output].shape[1:])
+        self.input, self.output = name, output
+        self.files = ["--inputs", folder / "row.bytes", *(["--expect", folder / "want.bytes"] if same else [])]
 
     def run(self, connections, rate=None):
         """What serving_load prints; fails where an answer was none or another."""
-        command = [self.options.load, self.port, "model", "--connections", connections, "--seconds", self.options.seconds, "--warm-up",
-                   self.options.seconds / 4, "--shape", self.options.shape, *self.files]
+        command = [self.options.load, self.server.http, self.model, "--connections", connections, "--seconds", self.options.seconds, "--warm-up",
+                   self.options.seconds / 4, "--shape", self.options.shape, "--rows", self.rows, *self.files]
+        if not self.options.http:
+            command += ["--grpc", self.server.grpc]
+        if self.options.gpu is not None:
+            command += ["--gpu", self.options.gpu]
         if rate:
             command += ["--rate", rate, "--poisson"]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, preexec_fn=bound(cpus(self.options.load_cpus)))
@@ -70,10 +113,14 @@ class Load:
         return json.loads(done.stdout)
 
 
-def octet_streams(options, engine, streams):
-    command = [options.octet, "bench", engine, "--streams", streams, "--threads", 1, "--batch", options.batch, "--seconds", options.seconds, "--json"]
+def octet_bench(options, engine, *flags):
+    command = [options.octet, "bench", engine, "--batch", options.batch, "--seconds", options.seconds, "--json", *flags]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, preexec_fn=bound(cpus(options.server_cpus)))
-    measured = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def octet_streams(options, engine, streams):
+    measured = octet_bench(options, engine, "--streams", streams, "--threads", 1)
     return measured["throughput"], max(stream["latency_ms"]["median"] for stream in measured["streams"])
 
 
@@ -102,6 +149,108 @@ print(json.dumps(sum(counts) * batch / (time.perf_counter() - start)))
     return json.loads(done.stdout)
 
 
+def served(options, repository, *flags, env=None):
+    """The server on its processors, which it inherits."""
+    import tritons
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus(options.server_cpus))
+    try:
+        return tritons.Server(repository, *flags, env=env)
+    finally:
+        os.sched_setaffinity(0, everywhere)
+
+
+def counts(server):
+    return {"padded": server.metric("octet_padded_rows_total") / server.metric("octet_rows_total"),
+            "batch": server.metric("nv_inference_count", model="model") / server.metric("nv_inference_exec_count", model="model"),
+            "compiled": server.metric("octet_compilations_total"), "copied": server.metric("octet_copied_bytes_total")}
+
+
+def row(what, rate, run=None, latency=None):
+    middle = f"{latency:9.2f}" if latency is not None else ""
+    if run:
+        middle = f"{run['p50_ms']:9.2f}{run['p99_ms']:9.2f}{run['processor_seconds'] / run['seconds']:10.2f}"
+    print(f"{what:50}{rate:10.1f}{middle}", flush=True)
+
+
+def build(options, folder):
+    engine = folder / "model.octet"
+    if options.onnx.endswith(".octet"):
+        engine.write_bytes(pathlib.Path(options.onnx).read_bytes())
+    else:
+        subprocess.run([options.octet, "build", options.onnx, "-o", str(engine), "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    return engine
+
+
+def python_model(options, folder, load, streams):
+    """ONNX Runtime in Triton's Python backend, with as many instances of one thread and the same batching."""
+    import tritons
+    repository = folder / "python"
+    config = PYTHON_CONFIG % (options.batch, load.input, [int(size) for size in options.shape.split("x")], load.output, load.dims, options.delay_us, streams)
+    model = folder / "model.py"
+    model.write_text(PYTHON_MODEL % sys.path)
+    tritons.add_model(repository, "model", {"model.py": model, "model.onnx": options.onnx}, config)
+    backend = folder / "backends/python"
+    shutil.copytree(tritons.HOME / "backends/python", backend)
+    shutil.copy(tritons.HOME / f"python_backend_stubs/{sys.version_info.major}.{sys.version_info.minor}/triton_python_backend_stub", backend)
+    libraries = os.pathsep.join(filter(None, [str(tritons.FOLDER / "nvidia_pytriton.libs"), os.environ.get("LD_LIBRARY_PATH")]))
+    env = {"LD_LIBRARY_PATH": libraries, "PYTHONHOME": sys.base_prefix}  # of the stub, which is no child of this Python
+    with served(options, repository, f"--backend-directory={backend.parent}", env=env) as server:
+        return Load(options, folder / "model.octet", folder, server, same=False).run(2 * streams * options.batch)
+
+
+def on_processors(options, folder):
+    import tritons
+    streams, engine = len(cpus(options.server_cpus)) if options.instances is None else options.instances, build(options, folder)
+    tritons.add_model(folder / "repository", "model", {"model.octet": engine}, CONFIG % (options.batch, options.delay_us, streams, "", 1))
+    way = "HTTP" if options.http else "gRPC"
+    print(f"{streams} instances of 1 thread, batches of {options.batch}, {way}, {options.seconds:g} s each; load average {os.getloadavg()[0]:.1f}\n")
+    print(f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
+    direct, latency = octet_streams(options, engine, streams)
+    row("octet bench --streams", direct, latency=latency)
+    with served(options, folder / "repository") as server:
+        load = Load(options, engine, folder, server)
+        connections = 2 * streams * options.batch
+        full = load.run(connections)
+        row("Triton, octet, closed loop", full["rows_per_second"], full)
+        half = load.run(connections, full["rows_per_second"] / 2)
+        row("Triton, octet, open loop at half of it", half["rows_per_second"], half)
+        found = counts(server)
+    row("ONNX Runtime in its own process", onnxruntime_streams(options, streams))
+    if options.python_model:
+        asked = python_model(options, folder, load, streams)
+        row("Triton, ONNX Runtime in a Python model", asked["rows_per_second"], asked)
+    again, _ = octet_streams(options, engine, streams)
+    row("octet bench --streams, again", again)
+    print(f"\nof octet bench: {full['rows_per_second'] / max(direct, again):.3f}; p99 at half load is {half['p99_ms'] / latency:.2f} of a batch's latency; "
+          f"{found['batch']:.1f} rows an execution, {100 * found['padded']:.1f} % padding, {found['compiled']:.0f} plans made after readiness; all of "
+          f"{full['requests']} and {half['requests']} answers have the bytes of octet run")
+
+
+def on_gpu(options, folder):
+    import tritons
+    engine, device = build(options, folder), ("--device", f"cuda:{options.gpu}")
+    instances = options.instances or 2
+    placed = f" kind: KIND_GPU gpus: [ {options.gpu} ]"
+    config = CONFIG.replace("dynamic_batching { max_queue_delay_microseconds: %d }\n", "") % (options.batch, instances, placed, 1)
+    tritons.add_model(folder / "repository", "model", {"model.octet": engine}, config + 'parameters { key: "batch_sizes" value: { string_value: "%d" } }\n' % options.batch)
+    print(f"{instances} instances on a GPU, requests of {options.batch} rows in its memory, {options.seconds:g} s each\n")
+    print(f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
+    direct = octet_bench(options, engine, *device, "--no-transfers")["throughput"]
+    row("octet bench --no-transfers", direct)
+    row("octet bench, data from the host and back", octet_bench(options, engine, *device)["throughput"])
+    with served(options, folder / "repository") as server:
+        load = Load(options, engine, folder, server)
+        full = {}
+        for connections in sorted({1, instances, 2 * instances, 4 * instances}):
+            full[connections] = load.run(connections)
+            row(f"Triton, octet, {connections} outstanding", full[connections]["rows_per_second"], full[connections])
+        found = counts(server)
+    best = max(run["rows_per_second"] for run in full.values())
+    print(f"\nof octet bench --no-transfers: {best / direct:.3f}; {found['compiled']:.0f} plans made after readiness, {found['copied']:.0f} bytes copied; all of "
+          f"{sum(run['requests'] for run in full.values())} answers have the bytes of octet run on the processor")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--octet", default=str(ROOT / "build/release/octet"))
@@ -110,43 +259,18 @@ def main():
     parser.add_argument("--server-cpus", required=True)
     parser.add_argument("--load-cpus", required=True)
     parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--instances", type=int, help="of one thread each; by default one for each of --server-cpus, 2 on a GPU")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--delay-us", type=int, default=2000)
     parser.add_argument("--shape", default="3x224x224", help="of one row")
+    parser.add_argument("--http", action="store_true", help="requests by HTTP; by default gRPC")
+    parser.add_argument("--gpu", type=int, help="number of the GPU")
+    parser.add_argument("--python-model", action="store_true", help="ONNX Runtime in Triton's Python backend, too")
     options = parser.parse_args()
     import tritons
     tritons.need()
-    streams = len(cpus(options.server_cpus))
     with tempfile.TemporaryDirectory(prefix="octet-serving-") as folder:
-        engine = pathlib.Path(folder) / "model.octet"
-        subprocess.run([options.octet, "build", options.onnx, "-o", str(engine), "--quiet"], check=True, stdout=subprocess.DEVNULL)
-        repository = pathlib.Path(folder) / "repository"
-        tritons.add_model(repository, "model", {"model.octet": engine}, CONFIG % (options.batch, options.delay_us, streams, 1))
-        direct, latency = octet_streams(options, engine, streams)
-        everywhere = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, cpus(options.server_cpus))  # which the server inherits
-        try:
-            server = tritons.Server(repository)
-        finally:
-            os.sched_setaffinity(0, everywhere)
-        with server:
-            load = Load(options, engine, pathlib.Path(folder), server)
-            connections = 2 * streams * options.batch
-            full = load.run(connections)
-            half = load.run(connections, full["rows_per_second"] / 2)
-            padded = server.metric("octet_padded_rows_total") / server.metric("octet_rows_total")
-            batch = server.metric("nv_inference_count") / server.metric("nv_inference_exec_count")
-            compiled = server.metric("octet_compilations_total")
-        peer = onnxruntime_streams(options, streams)
-    print(f"{streams} instances of 1 thread, batches of {options.batch}, {options.seconds:g} s each; load average {os.getloadavg()[0]:.1f}\n")
-    print(f"{'WHAT':44}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
-    print(f"{'octet bench --streams':44}{direct:10.1f}{latency:9.2f}")
-    for what, run in ("Triton, octet, closed loop", full), ("Triton, octet, open loop at half of it", half):
-        print(f"{what:44}{run['rows_per_second']:10.1f}{run['p50_ms']:9.2f}{run['p99_ms']:9.2f}{run['processor_seconds'] / run['seconds']:10.2f}")
-    print(f"{'ONNX Runtime in its own process':44}{peer:10.1f}")
-    print(f"\nof octet bench: {full['rows_per_second'] / direct:.3f}; p99 at half load is {half['p99_ms'] / latency:.2f} of a batch's latency; "
-          f"{batch:.1f} rows an execution, {100 * padded:.1f} % padding, {compiled:.0f} plans made after readiness; all of {full['requests']} and "
-          f"{half['requests']} answers have the bytes of octet run")
+        (on_processors if options.gpu is None else on_gpu)(options, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

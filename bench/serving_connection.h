@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP to a server on this machine, as much of it as serving_load.cc needs.
+// HTTP to a server on this machine, as much of it as serving_load.cc needs; serving_grpc.h has gRPC over the same socket.
 #pragma once
 
 #include <arpa/inet.h>
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 [[noreturn]] inline void give_up(const std::string& why) { throw std::runtime_error(why); }
 
@@ -35,7 +36,7 @@ class Connection {
     const timeval patience{kPatience, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   }
-  ~Connection() { ::close(socket_); }
+  virtual ~Connection() { ::close(socket_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -43,7 +44,7 @@ class Connection {
   int status() const { return status_; }
   const std::string& body() const { return body_; }
 
-  void send(const std::string& text) const {
+  virtual void send(const std::string& text) {
     for (size_t done = 0; done < text.size();) {
       const ssize_t sent = ::send(socket_, text.data() + done, text.size() - done, MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
@@ -53,7 +54,20 @@ class Connection {
   }
 
   // Takes what is there, or waits for it. True where an answer is whole.
-  bool receive() {
+  virtual bool receive() {
+    if (!receive_some()) return false;
+    const size_t head = held_.find("\r\n\r\n");
+    if (head == held_.npos) return false;
+    const size_t begin = head + 4, length = content_length(head);
+    if (held_.size() < begin + length) return false;
+    set_answer(std::atoi(held_.c_str() + held_.find(' ')), held_.substr(begin, length));
+    held_.erase(0, begin + length);
+    return true;
+  }
+
+ protected:
+  // False where a signal came instead.
+  bool receive_some() {
     char bytes[16 << 10];
     const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
     if (got < 0 && errno == EINTR) return false;
@@ -61,14 +75,12 @@ class Connection {
       give_up(fmt::format("the server has said nothing for {} s", kPatience));
     if (got <= 0) give_up("the server has closed a connection");
     held_.append(bytes, static_cast<size_t>(got));
-    const size_t head = held_.find("\r\n\r\n");
-    if (head == held_.npos) return false;
-    const size_t begin = head + 4, length = content_length(head);
-    if (held_.size() < begin + length) return false;
-    status_ = std::atoi(held_.c_str() + held_.find(' '));
-    body_ = held_.substr(begin, length);
-    held_.erase(0, begin + length);
     return true;
+  }
+  std::string& held() { return held_; }  // what came and is not yet taken
+  void set_answer(int status, std::string body) {
+    status_ = status;
+    body_ = std::move(body);
   }
 
  private:

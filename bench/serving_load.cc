@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of one row to a server of the Open Inference Protocol over HTTP, whose tensors lie in system shared memory: one thread, one connection for
-// each request that may be outstanding. Closed loop: the next request follows an answer. Open loop: requests are due at a rate, whatever the server does,
-// and their latency counts from then. Prints one JSON object, with the processor time that the load itself took.
-//   serving_load PORT MODEL --connections N [--rate R [--poisson]] [--seconds S] [--warm-up S] [--shape 3x224x224] [--rows N] [--inputs FILE] [--expect FILE]
-// The files hold the bytes of all inputs (else numbers by chance, and zeros for integers), and those of the first output that each answer must have.
+// Requests to a server of the Open Inference Protocol over HTTP, or gRPC, whose tensors lie in the system's shared memory, or a GPU's: one thread, one
+// connection for each request that may be outstanding. Closed loop: the next request follows an answer. Open loop: requests are due at a rate, whatever
+// the server does, and their latency counts from then. Prints one JSON object, with the processor time that the load itself took.
+//   serving_load PORT MODEL --connections N [--grpc PORT] [--gpu DEVICE] [--rate R [--poisson]] [--seconds S] [--warm-up S] [--shape 3x224x224]
+//     [--rows N] [--inputs FILE] [--expect FILE]
+// PORT is that of HTTP, by which the model and the memory are made known, whatever requests go by. The files hold the bytes of all inputs (else numbers
+// by chance, and zeros for integers), and those of the first output that each answer must have.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -27,6 +29,7 @@
 #include <vector>
 
 #include "serving_connection.h"
+#include "serving_grpc.h"
 #include "serving_memory.h"
 
 namespace {
@@ -46,6 +49,8 @@ void end_by_signals() {
 
 struct Options {
   int port = 0;
+  int grpc_port = 0;  // 0: by HTTP
+  int gpu = -1;       // -1: in the system's memory
   std::string model;
   size_t connections = 1;
   double rate = 0;  // requests in a second; 0: closed loop
@@ -82,6 +87,10 @@ Options options_of(int argc, char** argv) {
       options.connections = static_cast<size_t>(number_of(value, "--connections", 1));
     } else if (flag == "--rows") {
       options.rows = static_cast<int>(number_of(value, "--rows", 1));
+    } else if (flag == "--grpc") {
+      options.grpc_port = static_cast<int>(number_of(value, "--grpc", 1));
+    } else if (flag == "--gpu") {
+      options.gpu = static_cast<int>(number_of(value, "--gpu", 0));
     } else if (flag == "--rate") {
       options.rate = number_of(value, "--rate", 1e-3);
     } else if (flag == "--seconds") {
@@ -170,8 +179,9 @@ class Load {
       inputs_.push_back(tensor_of(input, options, options.shape));
     output_ = tensor_of(described.at("outputs").at(0), options, "");
     for (const Tensor& input : inputs_) input_bytes_ += input.bytes;
-    region_ =
-        std::make_unique<Region>(options.port, input_bytes_ + options.connections * output_.bytes);
+    const size_t bytes = input_bytes_ + options.connections * output_.bytes;
+    const std::string name = fmt::format("octet-load-{}", ::getpid());
+    region_ = std::make_unique<Region>(options.port, memory_of(options, name, bytes), name);
     fill_inputs();
     if (!options.expect.empty())
       expected_ = read_bytes(options.expect, output_.bytes, "the output has");
@@ -205,19 +215,22 @@ class Load {
   struct Slot {
     std::unique_ptr<Connection> connection;
     std::string request;
-    const char* output = nullptr;
+    size_t output = 0;  // where in the region
     Clock::time_point due;
   };
 
+  static std::unique_ptr<Memory> memory_of(const Options& options, const std::string& name,
+                                           size_t bytes) {
+    if (options.gpu >= 0) return std::make_unique<GpuMemory>(options.gpu, bytes);
+    return std::make_unique<SharedMemory>("/" + name, bytes);
+  }
+
   // Numbers in [0, 1), the same for every run; integers are 0.
   void fill_inputs() const {
-    if (!options_.inputs.empty()) {
-      const std::vector<char> bytes = read_bytes(options_.inputs, input_bytes_, "the inputs have");
-      std::memcpy(region_->data(), bytes.data(), bytes.size());
-      return;
-    }
-    std::memset(region_->data(), 0, input_bytes_);
-    char* at = region_->data();
+    if (!options_.inputs.empty())
+      return region_->memory().write(read_bytes(options_.inputs, input_bytes_, "the inputs have"));
+    std::vector<char> bytes(input_bytes_);
+    char* at = bytes.data();
     std::mt19937 random(1);
     for (const Tensor& input : inputs_) {
       for (size_t i = 0; input.type == "FP32" && i < input.bytes / sizeof(float); ++i) {
@@ -226,11 +239,25 @@ class Load {
       }
       at += input.bytes;
     }
+    region_->memory().write(bytes);
   }
 
   Slot slot(size_t i) const {
     Slot made;
-    made.connection = std::make_unique<Connection>(options_.port);
+    made.output = input_bytes_ + i * output_.bytes;
+    if (options_.grpc_port > 0) {
+      made.connection = std::make_unique<GrpcConnection>(options_.grpc_port);
+      made.request = GrpcConnection::request("/inference.GRPCInferenceService/ModelInfer",
+                                             message_for(made.output));
+    } else {
+      made.connection = std::make_unique<Connection>(options_.port);
+      made.request = request_text(fmt::format("/v2/models/{}/infer", options_.model),
+                                  body_for(made.output).dump());
+    }
+    return made;
+  }
+
+  Json body_for(size_t output) const {
     const auto placed = [&](const Tensor& tensor, size_t offset) {
       return Json{{"shared_memory_region", region_->name()},
                   {"shared_memory_byte_size", tensor.bytes},
@@ -245,11 +272,35 @@ class Load {
                                 {"parameters", placed(input, at)}});
       at += input.bytes;
     }
-    at = input_bytes_ + i * output_.bytes;
-    body["outputs"].push_back({{"name", output_.name}, {"parameters", placed(output_, at)}});
-    made.output = region_->data() + at;
-    made.request = request_text(fmt::format("/v2/models/{}/infer", options_.model), body.dump());
-    return made;
+    body["outputs"].push_back({{"name", output_.name}, {"parameters", placed(output_, output)}});
+    return body;
+  }
+
+  // ModelInferRequest of the protocol's grpc_service.proto; the numbers are its fields.
+  std::string message_for(size_t output) const {
+    const auto place = [&](Message& tensor, int field, size_t bytes, size_t offset) {
+      const auto entry = [&](const char* key, const Message& value) {
+        tensor.bytes(field, Message().bytes(1, key).bytes(2, value.text()).text());
+      };
+      entry("shared_memory_region", Message().bytes(3, region_->name()));
+      entry("shared_memory_byte_size", Message().integer(2, bytes));
+      entry("shared_memory_offset", Message().integer(2, offset));
+    };
+    Message request;
+    request.bytes(1, options_.model);
+    size_t at = 0;
+    for (const Tensor& input : inputs_) {
+      Message tensor;
+      tensor.bytes(1, input.name).bytes(2, input.type);
+      for (const int64_t size : input.sizes) tensor.integer(3, static_cast<uint64_t>(size));
+      place(tensor, 4, input.bytes, at);
+      request.bytes(5, tensor.text());
+      at += input.bytes;
+    }
+    Message tensor;
+    tensor.bytes(1, output_.name);
+    place(tensor, 2, output_.bytes, output);
+    return request.bytes(6, tensor.text()).text();
   }
 
   int open_poll() {
@@ -331,8 +382,7 @@ class Load {
     if (slot.connection->status() != 200) {
       ++result.failures;
       if (result.first_failure.empty()) result.first_failure = slot.connection->body();
-    } else if (!expected_.empty() &&
-               std::memcmp(slot.output, expected_.data(), expected_.size()) != 0) {
+    } else if (!expected_.empty() && !region_->memory().equals(slot.output, expected_)) {
       ++result.wrong;
     }
   }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/serving_load against Triton's real server: it counts what the server counts, holds answers to their bytes, keeps to its rate, and leaves nothing."""
 
+import ctypes.util
 import http.server
 import json
 import pathlib
@@ -108,6 +109,22 @@ class Load(unittest.TestCase):
             self.assertGreater(found["processor_seconds"], 0)
         self.assertEqual(self.load("--connections", 2, "--rows", 3)["failures"], 0)
 
+    def test_it_asks_by_grpc(self):
+        """Messages, settings and headers by hand: the server takes them, counts them, and its answers and failures are told as those of HTTP are."""
+        by = "--grpc", self.server.grpc
+        before, sent = self.counted("counted"), 0
+        for flags in (("--connections", 1), ("--connections", 12), ("--connections", 8, "--rate", 200, "--poisson")):
+            found = self.load(*by, *flags, *self.files(), model="counted")
+            sent += found["requests"]
+            self.assertEqual((found["failures"], found["wrong"]), (0, 0))
+        self.assertEqual(self.counted("counted", before + sent), before + sent)
+        found = self.load(*by, "--connections", 2, *self.files("other"), code=1)
+        self.assertEqual(found["wrong"], found["requests"])
+        found = self.load(*by, "--connections", 2, "--rows", 9, code=1)
+        self.assertEqual(found["failures"], found["requests"])
+        self.assertIn("batch", found["first_failure"])
+        self.assertIn("error", self.load("--grpc", self.server.http, "--connections", 1, code=2))
+
     def test_an_open_loop_keeps_to_its_rate(self):
         """As many requests as are due, however long the server takes."""
         found = self.load("--connections", 16, "--rate", 200, *self.files())
@@ -121,6 +138,8 @@ class Load(unittest.TestCase):
         self.assertIn("there is no flag", self.load("--nonsense", 1, code=2))
         self.assertIn("expected a number", self.load("--connections", "many", code=2))
         self.assertIn("bytes", self.load("--inputs", scratch() / "want", code=2))
+        if ctypes.util.find_library("cuda") is None:
+            self.assertIn("no driver of CUDA", self.load("--gpu", 0, "--connections", 1, code=2))
         # A batch that the model refuses.
         found = self.load("--connections", 1, "--rows", 9, code=1)
         self.assertEqual(found["failures"], found["requests"])
