@@ -202,7 +202,9 @@ def python_model(options, folder, load, streams):
 def on_processors(options, folder):
     import tritons
     streams, engine = len(cpus(options.server_cpus)) if options.instances is None else options.instances, build(options, folder)
-    tritons.add_model(folder / "repository", "model", {"model.octet": engine}, CONFIG % (options.batch, options.delay_us, streams, "", 1))
+    # By default Triton places instances on GPUs, where there are any.
+    config = CONFIG % (options.batch, options.delay_us, streams, " kind: KIND_CPU", 1)
+    tritons.add_model(folder / "repository", "model", {"model.octet": engine}, config)
     way = "HTTP" if options.http else "gRPC"
     print(f"{streams} instances of 1 thread, batches of {options.batch}, {way}, {options.seconds:g} s each; load average {os.getloadavg()[0]:.1f}\n")
     print(f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
