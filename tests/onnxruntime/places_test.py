@@ -92,8 +92,28 @@ class Places(unittest.TestCase):
                                       attributes, ctypes.c_size_t(1), ctypes.byref(node)))
         self.assertTrue(node.value)
 
-    def test_table_of_providers(self):
-        self.assertTrue(api.call("GetEpApi"))
+    def test_memory_and_devices(self):
+        providers = Table(api.call("GetEpApi"), "EP_FUNCTION")
+
+        def memory(number):
+            made = ctypes.c_void_p()
+            self.assertIsNone(api.call("CreateMemoryInfo_V2", text("m"), ctypes.c_int(1), ctypes.c_uint32(0x10DE), ctypes.c_int32(number), ctypes.c_int(0),
+                                       ctypes.c_size_t(0), ctypes.c_int(0), ctypes.byref(made)))
+            return made
+
+        infos = [memory(0), memory(0), memory(1)]
+        devices = [ctypes.c_void_p(providers.call("MemoryInfo_GetMemoryDevice", info)) for info in infos]
+        self.assertEqual(1, providers.call("MemoryDevice_GetDeviceType", devices[0], result=ctypes.c_int))
+        self.assertTrue(providers.call("MemoryDevice_AreEqual", devices[0], devices[1], result=ctypes.c_bool))
+        self.assertFalse(providers.call("MemoryDevice_AreEqual", devices[0], devices[2], result=ctypes.c_bool))
+        for info in infos:
+            api.call("ReleaseMemoryInfo", info, result=None)
+        gpu = ctypes.c_void_p()
+        self.assertIsNone(providers.call("CreateHardwareDevice", ctypes.c_int(1), ctypes.c_uint32(0x10DE), ctypes.c_uint32(7), text("NVIDIA"), None,
+                                         ctypes.byref(gpu)))
+        self.assertEqual(1, api.call("HardwareDevice_Type", gpu, result=ctypes.c_int))
+        self.assertEqual(0x10DE, api.call("HardwareDevice_VendorId", gpu, result=ctypes.c_uint32))
+        providers.call("ReleaseHardwareDevice", gpu, result=None)
 
 
 class Negotiation(unittest.TestCase):

@@ -6,6 +6,7 @@
 
 #include "context_node.h"
 #include "ep.h"
+#include "gpu_memory.h"
 #include "host.h"
 #include "octet/machine.h"
 #include "octet/provenance.h"
@@ -14,8 +15,6 @@ namespace octet_ort {
 namespace {
 
 using octet::Error;
-
-constexpr uint32_t kNvidia = 0x10de;
 
 // The first GPU that can be used; where there is none, why the first one cannot.
 octet::DeviceEntry first_gpu() {
@@ -53,20 +52,27 @@ class KeyValues {
 class Factory : public OrtEpFactory {
  public:
   Factory(std::unique_ptr<Host> host, const OrtLogger* logger);
+  ~Factory();
+  Factory(const Factory&) = delete;
+  Factory& operator=(const Factory&) = delete;
 
  private:
   void offer_devices();
   void offer_sessions();
-  void offer_no_memory();
+  void offer_memory();
   void devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
                size_t most, size_t* made);
   bool is_gpu(const OrtHardwareDevice* hardware) const;
   OrtEpDevice* device_for(const OrtHardwareDevice* hardware);
+  OrtEpDevice* unlisted_gpu();
+  Options options_for(const OrtHardwareDevice* hardware, const OrtSessionOptions* session) const;
   void explain(const OrtHardwareDevice* hardware, OrtDeviceEpIncompatibilityDetails* details) const;
 
   std::unique_ptr<Host> host_;
   Log log_;
   std::string version_;
+  std::unique_ptr<GpuMemory> memory_;          // of the GPU that is offered
+  OrtHardwareDevice* unlisted_gpu_ = nullptr;  // which ONNX Runtime does not list
 };
 
 Factory::Factory(std::unique_ptr<Host> host, const OrtLogger* logger)
@@ -83,7 +89,7 @@ Factory::Factory(std::unique_ptr<Host> host, const OrtLogger* logger)
   };
   offer_devices();
   offer_sessions();
-  offer_no_memory();
+  offer_memory();
 }
 
 void Factory::offer_devices() {
@@ -109,9 +115,7 @@ void Factory::offer_sessions() {
     *ep = nullptr;
     return functions.guarded([&] {
       check_count(count);
-      const bool gpu = functions.HardwareDevice_Type(hardware[0]) == kHardwareGpu;
-      Options options =
-          parse_options(entries_of(functions, session), gpu ? first_gpu().info.name : "cpu");
+      Options options = static_cast<Factory*>(self)->options_for(hardware[0], session);
       *ep = std::make_unique<Ep>(functions, std::move(options), session_logger).release();
     });
   };
@@ -128,19 +132,52 @@ void Factory::offer_sessions() {
   };
 }
 
-// Inputs and outputs are the host's memory: there are no allocators, copies or streams of ours.
-void Factory::offer_no_memory() {
-  CreateAllocator = [](OrtEpFactory* /*self*/, const OrtMemoryInfo* /*info*/,
-                       const OrtKeyValuePairs* /*options*/, OrtAllocator** out) -> OrtStatus* {
+// Tensors of sessions of the GPU lie in its memory; of the processor's sessions in the host's, whatever they run on.
+void Factory::offer_memory() {
+  CreateAllocator = [](OrtEpFactory* self, const OrtMemoryInfo* info,
+                       const OrtKeyValuePairs* /*options*/, OrtAllocator** out) {
+    const auto* factory = static_cast<Factory*>(self);
     *out = nullptr;
-    return nullptr;
+    return factory->host_->guarded([&] {
+      const Host& host = *factory->host_;
+      if (info == nullptr || factory->memory_ == nullptr ||
+          !factory->memory_->holds(host.MemoryInfo_GetMemoryDevice(info)))
+        return;
+      *out = std::make_unique<GpuAllocator>(host, *factory->memory_).release();
+    });
   };
-  ReleaseAllocator = [](OrtEpFactory* /*self*/, OrtAllocator* /*allocator*/) {};
-  CreateDataTransfer = [](OrtEpFactory* /*self*/, void** out) -> OrtStatus* {
+  ReleaseAllocator = [](OrtEpFactory* /*self*/, OrtAllocator* allocator) {
+    delete static_cast<GpuAllocator*>(allocator);
+  };
+  CreateDataTransfer = [](OrtEpFactory* self, OrtDataTransferImpl** out) {
+    const auto* factory = static_cast<Factory*>(self);
     *out = nullptr;
-    return nullptr;
+    return factory->host_->guarded([&] {
+      if (factory->memory_ == nullptr) return;
+      *out = std::make_unique<GpuCopies>(*factory->host_, *factory->memory_).release();
+    });
   };
   IsStreamAware = [](const OrtEpFactory* /*self*/) { return false; };
+}
+
+Factory::~Factory() {
+  if (unlisted_gpu_ != nullptr) host_->ReleaseHardwareDevice(unlisted_gpu_);
+}
+
+Options Factory::options_for(const OrtHardwareDevice* hardware,
+                             const OrtSessionOptions* session) const {
+  const Entries entries = entries_of(*host_, session);
+  if (host_->HardwareDevice_Type(hardware) != kHardwareGpu || memory_ == nullptr)
+    return parse_options(entries, "cpu");
+  Options options = parse_options(entries, memory_->device());
+  if (options.device != memory_->device()) {
+    throw Error(Error::Code::invalid_argument,
+                "octet.device is '" + options.device +
+                    "', and tensors of sessions of the GPU lie in '" + memory_->device() +
+                    "': choose the provider's CPU device, which runs on any");
+  }
+  options.memory = options.device;
+  return options;
 }
 
 bool Factory::is_gpu(const OrtHardwareDevice* hardware) const {
@@ -166,7 +203,23 @@ OrtEpDevice* Factory::device_for(const OrtHardwareDevice* hardware) {
   }
   OrtEpDevice* device = nullptr;
   host_->check(host_->CreateEpDevice(this, hardware, metadata.get(), options.get(), &device));
+  if (gpu) {
+    if (memory_ == nullptr) memory_ = std::make_unique<GpuMemory>(*host_, first_gpu().info.name);
+    host_->check(host_->EpDevice_AddAllocatorInfo(device, memory_->info()));
+  }
   return device;
+}
+
+// In many containers ONNX Runtime lists no GPU, and CUDA's driver has one.
+OrtEpDevice* Factory::unlisted_gpu() {
+  const octet::DeviceEntry entry = first_gpu();
+  if (!entry.missing.empty()) return nullptr;
+  if (unlisted_gpu_ == nullptr) {
+    const KeyValues none(*host_);
+    host_->check(host_->CreateHardwareDevice(kHardwareGpu, kNvidia, 0, "NVIDIA", none.get(),
+                                             &unlisted_gpu_));
+  }
+  return device_for(unlisted_gpu_);
 }
 
 void Factory::devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
@@ -177,6 +230,8 @@ void Factory::devices(const OrtHardwareDevice* const* hardware, size_t count, Or
     if (is_gpu(hardware[i]) && std::exchange(has_gpu, true)) continue;
     if (OrtEpDevice* device = device_for(hardware[i])) to[(*made)++] = device;
   }
+  if (has_gpu || *made >= most) return;
+  if (OrtEpDevice* device = unlisted_gpu()) to[(*made)++] = device;
 }
 
 void Factory::explain(const OrtHardwareDevice* hardware,

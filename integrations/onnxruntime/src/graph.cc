@@ -206,12 +206,14 @@ std::vector<const OrtOpAttr*> attributes_of(const Host& host, const OrtNode* nod
   return attributes;
 }
 
+size_t fingerprint(std::string_view bytes) { return std::hash<std::string_view>()(bytes); }
+
 size_t fingerprint(const Host& host, const OrtValue* value) {
   size_t bytes = 0;
   const void* data = nullptr;
   host.check(host.GetTensorSizeInBytes(value, &bytes));
   host.check(host.GetTensorData(value, &data));
-  return std::hash<std::string_view>()({static_cast<const char*>(data), bytes});
+  return fingerprint({static_cast<const char*>(data), bytes});
 }
 
 size_t fingerprint_of_constant(const Host& host, const Graph& graph, const std::string& name) {

@@ -74,7 +74,8 @@ int64_t integer_attribute(const Host& host, const OrtNode* node, const std::stri
 
 std::vector<const OrtOpAttr*> attributes_of(const Host& host, const OrtNode* node);
 // Tells contents of tensors apart.
-size_t fingerprint(const Host& host, const OrtValue* value);
+size_t fingerprint(std::string_view bytes);
+size_t fingerprint(const Host& host, const OrtValue* value);  // whose bytes are the host's
 // Of the constant's own value.
 size_t fingerprint_of_constant(const Host& host, const Graph& graph, const std::string& name);
 

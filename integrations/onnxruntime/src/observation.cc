@@ -5,15 +5,16 @@
 
 namespace octet_ort {
 
-bool Observation::add(std::span<const octet::TensorView> inputs) {
+bool Observation::open() const {
+  const std::lock_guard lock(mutex_);
+  return !closed_;
+}
+
+bool Observation::add(std::vector<octet::Tensor> inputs) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
-  std::vector<octet::Tensor> sample;
-  for (const octet::TensorView& input : inputs) {
-    sample.push_back(octet::to_tensor(input));
-    bytes_ += input.type.shape.elements() * static_cast<int64_t>(dtype_bytes(input.type.dtype));
-  }
-  kept_.push_back(std::move(sample));
+  for (const octet::Tensor& input : inputs) bytes_ += static_cast<int64_t>(input.bytes());
+  kept_.push_back(std::move(inputs));
   ++runs_;
   closed_ = runs_ >= most_runs_ || bytes_ >= most_bytes_;
   return closed_;

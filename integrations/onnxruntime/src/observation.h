@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "octet/data.h"
-#include "octet/tensor_view.h"
+#include "octet/tensor.h"
 
 namespace octet_ort {
 
@@ -16,9 +15,11 @@ class Observation {
  public:
   Observation(int64_t runs, int64_t bytes) : most_runs_(runs), most_bytes_(bytes) {}
 
-  // Keeps a copy of a run's inputs, in the order of the engine's. True for the one call after which there are enough: so many runs, or as many
+  // Keeps a run's inputs, in the order of the engine's. True for the one call after which there are enough: so many runs, or as many
   // bytes as may be kept. Any threads may call it.
-  bool add(std::span<const octet::TensorView> inputs);
+  bool add(std::vector<octet::Tensor> inputs);
+  // Whether inputs are still kept.
+  bool open() const;
 
   int64_t runs() const;
   bool short_of_memory() const;

@@ -17,6 +17,7 @@ namespace octet_ort {
 
 struct Options {
   std::string device = "cpu";
+  std::string memory = "cpu";   // where a session's tensors lie: the host's, or the device's
   int threads = 0;              // of all runs at once; 0: as many as this process may use
   int streams = 1;              // runs at once
   std::filesystem::path cache;  // "octet.calibration_cache"

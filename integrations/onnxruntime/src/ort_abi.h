@@ -28,7 +28,7 @@ struct OrtDeviceEpIncompatibilityDetails;
 struct OrtSessionOptions;
 struct OrtNodeComputeContext;
 struct OrtMemoryInfo;
-struct OrtAllocator;
+struct OrtMemoryDevice;
 
 struct OrtApiBase {
   const void* (*GetApi)(uint32_t version);  // null for a version that the host does not know
@@ -45,6 +45,25 @@ struct OrtNodeComputeInfo {
   OrtStatus* (*CreateState)(OrtNodeComputeInfo*, OrtNodeComputeContext*, void** state);
   OrtStatus* (*Compute)(OrtNodeComputeInfo*, void* state, OrtKernelContext*);
   void (*ReleaseState)(OrtNodeComputeInfo*, void* state);
+};
+
+struct OrtAllocator {
+  uint32_t version;
+  void* (*Alloc)(OrtAllocator*, size_t bytes);
+  void (*Free)(OrtAllocator*, void* block);
+  const OrtMemoryInfo* (*Info)(const OrtAllocator*);
+  void* (*Reserve)(OrtAllocator*, size_t bytes);
+  void* GetStats;  // these two may be null
+  void* AllocOnStream;
+};
+
+struct OrtDataTransferImpl {
+  uint32_t ort_version_supported;
+  void (*Release)(OrtDataTransferImpl*);
+  bool (*CanCopy)(const OrtDataTransferImpl*, const OrtMemoryDevice* from,
+                  const OrtMemoryDevice* to);
+  OrtStatus* (*CopyTensors)(OrtDataTransferImpl*, const OrtValue** from, OrtValue** to,
+                            void** streams, size_t count);
 };
 
 struct OrtEp {
@@ -86,7 +105,7 @@ struct OrtEpFactory {
   OrtStatus* (*CreateAllocator)(OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
                                 OrtAllocator**);
   void (*ReleaseAllocator)(OrtEpFactory*, OrtAllocator*);
-  OrtStatus* (*CreateDataTransfer)(OrtEpFactory*, void** out);
+  OrtStatus* (*CreateDataTransfer)(OrtEpFactory*, OrtDataTransferImpl** out);
   bool (*IsStreamAware)(const OrtEpFactory*);
   void* CreateSyncStreamForDevice;
   // From here on of version 24.
@@ -99,6 +118,7 @@ struct OrtEpFactory {
 };
 
 static_assert(sizeof(OrtNodeFusionOptions) == 8 && sizeof(OrtNodeComputeInfo) == 32);
+static_assert(sizeof(OrtAllocator) == 56 && sizeof(OrtDataTransferImpl) == 32);
 static_assert(sizeof(OrtEp) == 120 && offsetof(OrtEp, IsConcurrentRunSupported) == 112);
 static_assert(sizeof(OrtEpFactory) == 144 && offsetof(OrtEpFactory, CreateAllocator) == 72);
 
@@ -138,6 +158,12 @@ enum AttributeKind : int {
 };
 // OrtHardwareDeviceType.
 enum Hardware : int { kHardwareCpu = 0, kHardwareGpu = 1 };
+// OrtMemoryInfoDeviceType.
+enum MemoryOf : int { kMemoryOfHost = 0, kMemoryOfGpu = 1 };
+// OrtDeviceMemoryType, OrtAllocatorType.
+inline constexpr int kDefaultMemory = 0, kDeviceAllocator = 0;
+// PCI's number of the vendor.
+inline constexpr uint32_t kNvidia = 0x10de;
 // OrtCompiledModelCompatibility.
 enum Compatibility : int {
   kNotApplicable = 0,

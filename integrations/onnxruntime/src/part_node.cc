@@ -7,6 +7,7 @@
 #include "graph.h"
 #include "octet/calibration_cache.h"
 #include "octet/compile.h"
+#include "octet/device_memory.h"
 #include "octet/provenance.h"
 
 namespace octet_ort {
@@ -55,6 +56,26 @@ TensorType type_of_value(const Host& host, const OrtValue* value) {
                 "a tensor of ONNX's type " + std::to_string(element_type));
   }
   return {*dtype, shape_of(host, info)};
+}
+
+// To the host's memory or a device's.
+void copy_result(const octet::Tensor& result, const octet::MutableTensorView& to) {
+  if (result.bytes() == 0) return;
+  if (to.device == "cpu")
+    std::memcpy(to.data, result.data(), result.bytes());
+  else
+    octet::copy_memory(to.data, result.data(), static_cast<int64_t>(result.bytes()),
+                       std::string(to.device));
+}
+
+// Likewise from there.
+octet::Tensor host_copy(const octet::TensorView& view) {
+  if (view.device == "cpu") return octet::to_tensor(view);
+  octet::Tensor copy(view.type.dtype, view.type.shape);
+  if (copy.bytes() > 0)
+    octet::copy_memory(copy.mutable_data(), view.data, static_cast<int64_t>(copy.bytes()),
+                       std::string(view.device));
+  return copy;
 }
 
 OrtStatus* create_state(OrtNodeComputeInfo* info, OrtNodeComputeContext* /*context*/,
@@ -129,7 +150,8 @@ octet::TensorView PartNode::input(OrtKernelContext* context, size_t index) const
     throw Error(Error::Code::invalid_argument, "input " + std::to_string(index) + " is missing");
   }
   host.check(host.GetTensorData(value, &data));
-  return {type_of_value(host, value), static_cast<const std::byte*>(data), {}, "cpu"};
+  return {
+      type_of_value(host, value), static_cast<const std::byte*>(data), {}, session_.options.memory};
 }
 
 octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t i,
@@ -148,7 +170,7 @@ octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t i,
                                                 to_string(type) + ": compile the model again");
   }
   host.check(host.GetTensorMutableData(value, &data));
-  return {type, static_cast<std::byte*>(data), {}, "cpu"};
+  return {type, static_cast<std::byte*>(data), {}, session_.options.memory};
 }
 
 void PartNode::prepare(Bound& bound, std::span<const octet::TensorView> inputs) const {
@@ -161,11 +183,23 @@ void PartNode::prepare(Bound& bound, std::span<const octet::TensorView> inputs) 
   bound.shapes.clear();  // should this fail
   std::vector<Shape> shapes;
   for (const octet::TensorView& view : inputs) shapes.push_back(view.type.shape);
-  bound.context.prepare(shapes);
+  bound.context.prepare(shapes, session_.options.memory);
   bound.outputs = bound.context.output_types();
   bound.open = std::any_of(bound.outputs.begin(), bound.outputs.end(),
                            [](const TensorType& type) { return !type.shape.is_static(); });
   bound.shapes = std::move(shapes);
+}
+
+size_t PartNode::fingerprint_in_session(const OrtValue* value) const {
+  const Host& host = session_.host;
+  if (!on_gpu()) return fingerprint(host, value);
+  size_t bytes = 0;
+  const void* data = nullptr;
+  host.check(host.GetTensorSizeInBytes(value, &bytes));
+  host.check(host.GetTensorData(value, &data));
+  std::string copy(bytes, '\0');
+  octet::copy_memory(copy.data(), data, static_cast<int64_t>(bytes), session_.options.memory);
+  return fingerprint(copy);
 }
 
 void PartNode::check_held(OrtKernelContext* context) const {
@@ -174,7 +208,7 @@ void PartNode::check_held(OrtKernelContext* context) const {
     const OrtValue* value = nullptr;
     host.check(host.KernelContext_GetInput(context, held.place, &value));
     // Whenever it runs: the same memory may hold something else by now.
-    if (value == nullptr || fingerprint(host, value) != held.fingerprint) {
+    if (value == nullptr || fingerprint_in_session(value) != held.fingerprint) {
       throw Error(
           Error::Code::unsupported,
           "the run gives initializer '" + held.name +
@@ -195,7 +229,7 @@ void PartNode::run(OrtKernelContext* context) {
     const std::vector<octet::Tensor> results = bound.context.run(inputs);
     for (size_t i = 0; i < results.size(); ++i) {
       const auto to = output(context, i, results[i].type());
-      if (results[i].bytes() > 0) std::memcpy(to.data, results[i].data(), results[i].bytes());
+      copy_result(results[i], to);
     }
   } else {
     std::vector<octet::MutableTensorView> outputs;
@@ -210,7 +244,10 @@ void PartNode::run(OrtKernelContext* context) {
 // The run has succeeded, and stays so whatever happens here.
 void PartNode::observe(std::span<const octet::TensorView> inputs) {
   try {
-    if (!built_->observation->add(inputs)) return;
+    std::vector<octet::Tensor> sample;
+    if (built_->observation->open())
+      for (const octet::TensorView& input : inputs) sample.push_back(host_copy(input));
+    if (!built_->observation->add(std::move(sample))) return;
     const std::lock_guard lock(mutex_);
     learner_ = std::jthread([this] { learn(); });
   } catch (const std::exception& error) {

@@ -56,6 +56,8 @@ class PartNode : public OrtNodeComputeInfo {
 
   void run(OrtKernelContext* context);
   void check_held(OrtKernelContext* context) const;
+  size_t fingerprint_in_session(const OrtValue* value) const;
+  bool on_gpu() const { return session_.options.memory != "cpu"; }  // where tensors lie
   Bound& bound(int slot);
   octet::TensorView input(OrtKernelContext* context, size_t index) const;
   // Memory for the engine's output `i`. Throws Error(invalid_model) where the model declares another type.
