@@ -379,6 +379,32 @@ class Limits(unittest.TestCase):
             self.assertIn("limit 64 KiB", answer["error"])
             self.assertEqual(server.status("/v2/health/live"), 200)
 
+    def test_an_instance_more_adds_no_weights(self):
+        """A product by 32 MiB of codes, whose values need a few KiB: an instance has its plans' memory and at most 8 MiB beside it."""
+        tritons.need()
+        numpy, onnx = need("numpy", "onnx")
+        helper, numbers = onnx.helper, onnx.numpy_helper
+        scale = lambda name: numbers.from_array(numpy.float32(0.01), name)
+        zero = lambda kind, name: numbers.from_array(numpy.zeros((), kind), name)
+        codes = numpy.random.default_rng(3).integers(-127, 128, (4096, 8192)).astype(numpy.int8)
+        weights = [numbers.from_array(codes, "w"), *(scale(f"s{i}") for i in range(3)), zero(numpy.uint8, "zx"), zero(numpy.int8, "zw"), zero(numpy.uint8, "zy")]
+        nodes = [("QuantizeLinear", ["x", "s0", "zx"], "xq"), ("DequantizeLinear", ["xq", "s0", "zx"], "xd"), ("DequantizeLinear", ["w", "s1", "zw"], "wd"),
+                 ("MatMul", ["xd", "wd"], "m"), ("QuantizeLinear", ["m", "s2", "zy"], "mq"), ("DequantizeLinear", ["mq", "s2", "zy"], "y")]
+        value = lambda name, size: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", size])
+        graph = helper.make_graph([helper.make_node(op, read, [to]) for op, read, to in nodes], "product", [value("x", 4096)], [value("y", 8192)], weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch() / "product.onnx")
+        octet("build", scratch() / "product.onnx", "-o", scratch() / "product.octet", "--quiet")
+        resident = {}
+        for count in 1, 5:
+            repository = scratch() / f"product{count}"
+            add_model(repository, "product", {"model.octet": scratch() / "product.octet"}, 'backend: "octet"\nmax_batch_size: 2\n'
+                      f'instance_group [ {{ count: {count} kind: KIND_CPU }} ]\n'
+                      'parameters { key: "threads" value: { string_value: "1" } }\nparameters { key: "clip_watch" value: { string_value: "0" } }\n')
+            with Server(repository) as server:
+                resident[count] = server.resident()[0]
+        self.assertGreater(resident[1], codes.nbytes)
+        self.assertLess((resident[5] - resident[1]) / 4, 8 << 20, resident)
+
 
 if __name__ == "__main__":
     harness.main()
