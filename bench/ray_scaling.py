@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""octet.ray.calibrate with 1, 2, 4 ... workers of one thread on this machine's cluster: images a second, and that the engine has the same bytes.
+
+    bench/ray_scaling.py MODEL.onnx [--shape 3x224x224] [--images 192] [--workers 1,2,4]
+
+The dataset lies in the cluster's memory before the time begins. What a pool takes to start is the time of a dataset of a block for each worker, and is
+taken off. Workers beyond the machine's processors share them."""
+
+import argparse
+import hashlib
+import pathlib
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/integrations")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--shape", default="3x224x224", help="of an image")
+    parser.add_argument("--images", type=int, default=192)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--workers", default="1,2,4")
+    options = parser.parse_args()
+    import rays
+    rays.need()
+    import numpy as np
+    import ray
+
+    import octet
+    import octet.ray
+
+    shape = [int(size) for size in options.shape.split("x")]
+    counts = [int(count) for count in options.workers.split(",")]
+    ray.init(num_cpus=max(counts) + 1, include_dashboard=False, log_to_driver=False)
+    images = np.random.default_rng(1).random([options.images, *shape], dtype=np.float32)
+    blocks = [images[i:i + options.batch] for i in range(0, options.images, options.batch)]
+    data = ray.data.from_numpy(blocks).materialize()
+    few = ray.data.from_numpy(blocks[:max(counts)]).materialize()
+    print(f"{options.images} images of {options.shape}, {octet.__version__}")
+    hashes = set()
+    for workers in counts:
+        start = time.perf_counter()
+        octet.ray.observe(few, options.model, workers=workers, batch_size=options.batch)
+        begun = time.perf_counter()
+        seen = octet.ray.observe(data, options.model, workers=workers, batch_size=options.batch)
+        took, started = time.perf_counter() - begun, begun - start
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.octet"
+            octet.compile(options.model, calibration=seen).save(path)
+            hashes.add(hashlib.sha256(path.read_bytes()).hexdigest())
+        rate = (len(blocks) - max(counts)) * options.batch / (took - started)
+        print(f"{workers} workers: {took:.1f} s, {started:.1f} s for the first {max(counts)} blocks, {rate:.1f} images/s of the others", flush=True)
+    print("one engine" if len(hashes) == 1 else "ENGINES DIFFER")
+    return len(hashes) != 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
