@@ -42,6 +42,7 @@ def main():
     data = ray.data.from_numpy(blocks).materialize()
     few = ray.data.from_numpy(blocks[:max(counts)]).materialize()
     print(f"{options.images} images of {options.shape}, {octet.__version__}")
+    octet.ray.observe(few, options.model, workers=1, batch_size=options.batch)  # starts what the cluster has one of
     hashes = set()
     for workers in counts:
         start = time.perf_counter()
