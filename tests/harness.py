@@ -139,9 +139,14 @@ def need(*modules):
     return found[0] if len(found) == 1 else found
 
 
+@functools.cache
+def has_gpu():
+    return all(device["usable"] for device in octet("devices", "--json").json["devices"][:2])
+
+
 def need_gpu():
     """A GPU that is not emulated, or a skip."""
-    if not all(device["usable"] for device in octet("devices", "--json").json["devices"][:2]):
+    if not has_gpu():
         raise unittest.SkipTest("this machine has no GPU")
 
 
