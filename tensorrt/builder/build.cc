@@ -2,7 +2,6 @@
 #include "tensorrt/builder/build.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "tensorrt/builder/calibration.h"
 #include "tensorrt/builder/kernel_choices.h"
 #include "tensorrt/builder/quiet_channels.h"
+#include "tensorrt/builder/types.h"
 #include "tensorrt/shared/onnx_text.h"
 
 namespace octet_trt {
@@ -79,109 +79,6 @@ std::vector<octet::GivenRange> given_ranges(const Network& network) {
       ranges.push_back({tensor->onnx_name(), tensor->range->min, tensor->range->max});
   }
   return ranges;
-}
-
-// What a client asks of a layer, in Octet's words; types that no layer computes in here are left to it.
-octet::Precision precision_of(DataType type) {
-  if (type == DataType::kINT8) return octet::Precision::int8;
-  if (type == DataType::kFLOAT) return octet::Precision::f32;
-  if (type == DataType::kHALF) return octet::Precision::f16;
-  return to_octet(type) == octet::Dtype::bf16 ? octet::Precision::bf16 : octet::Precision::none;
-}
-
-// Shapes, indices and constants cannot be asked for a type.
-bool computes(const LayerCore& layer) {
-  return layer.kind() != LayerType::kCONSTANT && !layer.outputs.empty() &&
-         layer.outputs[0]->model_type().dtype == octet::Dtype::f32;
-}
-
-std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
-  std::vector<octet::PrecisionConstraint> constraints;
-  for (const LayerCore* layer : network.layers_of_model()) {
-    if (!computes(*layer)) continue;
-    const auto ask = [&](const std::optional<DataType>& type, bool output) {
-      const auto precision = type ? precision_of(*type) : octet::Precision::none;
-      if (precision != octet::Precision::none)
-        constraints.push_back({layer->name, precision, output});
-    };
-    ask(layer->precision, false);
-    if (!layer->output_types.empty()) ask(layer->output_types[0], true);
-  }
-  return constraints;
-}
-
-void say_halves(const std::string& types, const Config& config) {
-  config.reporter.log(Severity::kINFO,
-                      types +
-                          ": layers of f16 have its values and half the bytes of weights; on a CPU "
-                          "they are multiplied in f32, which takes no less time");
-}
-
-// The type that a strongly typed network carries, where its layers have one, added by the client or by a parser; with several all compute in f32.
-void choose_carried(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
-  std::set<octet::Precision> types;
-  for (const LayerCore* layer : network.layers_of_model()) {
-    using enum LayerType;
-    const bool computes = layer->kind() != kCAST && layer->kind() != kIDENTITY &&
-                          layer->kind() != kCONSTANT && layer->outputs.size() == 1;
-    if (computes) types.insert(precision_of(layer->outputs[0]->getType()));
-  }
-  types.erase(octet::Precision::none);
-  types.erase(octet::Precision::int8);
-  if (types.size() > 1) {
-    config.reporter.log(Severity::kINFO,
-                        "layers of the strongly typed network have several real types: all of them "
-                        "compute in f32");
-  }
-  if (types.size() != 1) return;
-  plan.f16 = types.contains(octet::Precision::f16);
-  plan.bf16 = types.contains(octet::Precision::bf16);
-  if (plan.f16) say_halves("a strongly typed network of kHALF", config);
-}
-
-// "kFP16 and kBF16", those that are set.
-std::string half_flags(const Config& config) {
-  std::string flags = config.has(BuilderFlag::kFP16) ? "kFP16" : "";
-#if NV_TENSORRT_MAJOR >= 10
-  if (config.has(BuilderFlag::kBF16)) flags += flags.empty() ? "kBF16" : " and kBF16";
-#endif
-  return flags;
-}
-
-// What octet trtexec makes of --fp16 and --bf16: the types of layers that are not INT8.
-void choose_halves(const Config& config, octet::PrecisionPlan& plan) {
-  plan.f16 = config.has(BuilderFlag::kFP16);
-#if NV_TENSORRT_MAJOR >= 10
-  plan.bf16 = config.has(BuilderFlag::kBF16);
-#endif
-  if (plan.f16) say_halves(half_flags(config), config);
-}
-
-void warn_of_flags(const Config& config) {
-  const std::string flags = half_flags(config);
-  if (flags.empty()) return;
-  config.reporter.warn(flags +
-                       " without effect: the network is strongly typed, and each layer computes "
-                       "in the type that it has there");
-}
-
-// Without one of the flags types are hints, and the build takes its own choice.
-void choose_types(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
-  const bool obeys = config.has(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
-  if (network.is_strongly_typed()) {
-    warn_of_flags(config);
-    return choose_carried(network, config, plan);
-  }
-  choose_halves(config, plan);
-  if (!obeys && !config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) return;
-  plan.constraint_mode = obeys ? octet::ConstraintMode::obey : octet::ConstraintMode::prefer;
-  plan.constraints = constraints_of(network);
-  if (obeys && plan.constraints.empty()) {
-    config.reporter.warn(
-        "kOBEY_PRECISION_CONSTRAINTS is set, and no layer has a precision or type of output: it "
-        "binds nothing");
-    plan.constraint_mode = octet::ConstraintMode::prefer;  // the compiler would say so once more
-  }
 }
 
 void check_flags(const Config& config) {
