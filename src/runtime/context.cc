@@ -10,6 +10,7 @@
 #include "core/rounds.h"
 #include "core/run_work.h"
 #include "graph/op_def.h"
+#include "runtime/in_stream.h"
 #include "runtime/inside.h"
 
 namespace octet {
@@ -209,13 +210,12 @@ void Context::Impl::execute(BoundPlan& bound, std::span<const Tensor> inputs,
                             std::span<Tensor> outputs, const RunOptions& options) {
   const ThreadPool::Turn turn(queues.pool());
   if (!options.stream) return bound.run(inputs, outputs);
-  Queue& queue = queues.device();
-  queue.begin_after(*options.stream);
+  InStream stream(queues.device(), options.stream);
   if (bound.is_of_device())
     bound.give(inputs, outputs);
   else
     bound.run(inputs, outputs);
-  queue.end_before(*options.stream);
+  stream.end();
 }
 
 bool Context::Impl::prepare_growing(std::span<const Shape> shapes, const CallerMemory& memory) {

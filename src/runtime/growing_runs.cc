@@ -11,6 +11,7 @@
 #include "graph/op_def.h"
 #include "octet/plans.h"
 #include "ops/shared/axes.h"
+#include "runtime/in_stream.h"
 
 namespace octet {
 
@@ -372,10 +373,9 @@ class GrowingRuns::Forgotten {
 void GrowingRuns::execute(const Run& run, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                           const RunOptions& options) {
   const ThreadPool::Turn turn(queues_.pool());
-  Queue& queue = queues_.device();
   BoundPlan& plan = *run.bound->plan;
   const Forgotten at_end(*run.bound);
-  if (options.stream) queue.begin_after(*options.stream);
+  InStream stream(queues_.device(), options.stream);
   set_inputs(run, inputs);
   set_outputs(run, outputs);
   if (options.stream && plan.is_of_device())
@@ -384,7 +384,7 @@ void GrowingRuns::execute(const Run& run, std::span<const Tensor> inputs, std::s
     plan.run(run.bound->inputs, run.bound->outputs);
   fetch_outputs(run, outputs);
   if (options.stream)
-    queue.end_before(*options.stream);
+    stream.end();
   else
     queues_.synchronize();
 }

@@ -181,6 +181,44 @@ TEST_P(GpuCopies, GoOnBesideRuns) {
   EXPECT_EQ(Inside::impl(ran).plans.size(), 1u);
 }
 
+// Runs of one context follow each other whatever streams they are in, step by step at first and then as a graph: each reads what the one before it
+// gave, and the last one alone is waited for.
+TEST_F(GpuPointers, OneContextRunsInManyStreams) {
+  constexpr std::string_view kChain = R"(graph "g"(%x: f32[3,5]) {
+  %y: f32[3,5] = Softmax(%x) {axis=0} name "first"
+  %z: f32[3,5] = Softmax(%y) {axis=1} name "second"
+  %w: f32[3,5] = Add(%x, %z) name "third"
+  return %w
+})";
+  cuda::cuda_device(device_).make_current();
+  const OwnStream streams[2];
+  auto model = std::make_shared<Model>();
+  model->graph = parse_graph(kChain, find_op);
+  Context ran = Inside::context(model, {.device = std::string(device_->name())});
+  Context alone = Inside::context(model, {.device = std::string(device_->name())});
+  for (const std::vector<int>& turns :
+       {std::vector<int>{0, 0, 0, 1}, std::vector<int>{1, 1, 0, 1, 0}, std::vector<int>{0, 2, 1}}) {
+    Tensor want = ramp(-2);
+    std::vector<DeviceTensor> values;
+    values.emplace_back(*device_, want);
+    setenv("OCTET_EMULATED_LATE", "1", 1);
+    for (const int turn : turns) {
+      values.emplace_back(*device_, want.type());
+      const std::vector<TensorView> inputs = {values[values.size() - 2].view()};
+      RunOptions options;
+      if (turn < 2) options.stream = streams[turn].get();
+      ran.run_into(inputs, std::vector<MutableTensorView>{values.back().view()}, options);
+    }
+    streams[turns.back()].synchronize();
+    unsetenv("OCTET_EMULATED_LATE");
+    for (size_t i = 0; i < turns.size(); ++i) want = alone.run(std::vector<Tensor>{want})[0];
+    const Tensor got = values.back().read();
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << turns.size();
+    for (const OwnStream& stream : streams) stream.synchronize();
+  }
+  EXPECT_TRUE(Inside::impl(ran).plans.front().is_of_device());
+}
+
 // A graph of the caller's, launched twice.
 TEST_F(GpuPointers, StreamsThatAreCapturedKeepTheRun) {
   const cuda::Driver& api = cuda::driver();

@@ -2,6 +2,7 @@
 #include "backends/cuda/queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/cuda/driver.h"
 #include "core/check.h"
@@ -28,7 +29,7 @@ struct CudaEvent final : Event {
   }
   f64 microseconds_since(const Event& earlier) const override {
     float milliseconds = 0;
-    const CUevent begin = static_cast<const CudaEvent&>(earlier).event;
+    auto* const begin = static_cast<const CudaEvent&>(earlier).event;
     queue.check_call(driver().cuEventElapsedTime(&milliseconds, begin, event), "to read a clock");
     return 1e3 * static_cast<f64>(milliseconds);
   }
@@ -54,8 +55,10 @@ struct GraphWork final : KeptWork {
 // The destructor cleans up behind a failure, too.
 CudaQueue::CudaQueue(const CudaDevice& device) : CudaQueue(device, Empty{}) {
   device_.make_current();
-  check_call(driver().cuStreamCreate(&stream_, kStreamNonBlocking), "to make a stream");
+  check_call(driver().cuStreamCreate(&own_, kStreamNonBlocking), "to make a stream");
+  stream_ = own_;
   check_call(driver().cuEventCreate(&mark_, kEventWithoutTime), "to make an event");
+  check_call(driver().cuEventCreate(&left_, kEventWithoutTime), "to make an event");
 }
 
 // Work that was given before lies before in the stream.
@@ -71,14 +74,16 @@ std::byte* CudaQueue::scratch(s64 bytes, const char* what) {
 
 CudaQueue::~CudaQueue() {
   if (!device_.try_make_current()) return;
+  if (left_ != nullptr) driver().cuEventDestroy(left_);
   if (mark_ != nullptr) driver().cuEventDestroy(mark_);
-  if (stream_ != nullptr) driver().cuStreamDestroy(stream_);
+  if (own_ != nullptr) driver().cuStreamDestroy(own_);
 }
 
 void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
                              const void* parameters) {
   if (shape.blocks == 0) return;
   device_.make_current();
+  is_own_behind_ = false;
   CUlaunchAttribute attribute{};
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.blocks);
@@ -102,6 +107,7 @@ void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
 void CudaQueue::copy(std::byte* to, const std::byte* from, s64 bytes) {
   if (bytes == 0) return;
   device_.make_current();
+  is_own_behind_ = false;
   check_call(
       driver().cuMemcpyAsync(address(to), address(from), static_cast<size_t>(bytes), stream_),
       "to copy");
@@ -124,6 +130,7 @@ void CudaQueue::repeat(std::unique_ptr<KeptWork>& kept, const std::function<void
   }
   device_.make_current();
   int capturing = 0;
+  is_own_behind_ = false;
   check_call(driver().cuStreamIsCapturing(stream_, &capturing), "to look at a stream");
   if (capturing != 0) return give();
   auto& work = static_cast<GraphWork&>(*kept);
@@ -131,8 +138,14 @@ void CudaQueue::repeat(std::unique_ptr<KeptWork>& kept, const std::function<void
   check_call(driver().cuGraphLaunch(work.graph, stream_), "to start a graph of kernels");
 }
 
+// In its own stream: others may be giving work to the caller's.
 CUgraphExec CudaQueue::capture(const std::function<void()>& give) {
   const Driver& api = driver();
+  struct Back {
+    CUstream& now;
+    CUstream before;
+    ~Back() { now = before; }
+  } const back{stream_, std::exchange(stream_, own_)};
   check_call(api.cuStreamBeginCapture(stream_, kCaptureThreadLocal), "to record kernels");
   CUgraph graph = nullptr;
   try {
@@ -160,9 +173,38 @@ void CudaQueue::order(CUstream first, CUstream second) {
   check_call(result, "to wait for a stream");
 }
 
-void CudaQueue::begin_after(void* stream) { order(static_cast<CUstream>(stream), stream_); }
+void CudaQueue::begin_after(void* stream) {
+  is_own_behind_ = false;
+  order(static_cast<CUstream>(stream), stream_);
+}
 
 void CudaQueue::end_before(void* stream) { order(stream_, static_cast<CUstream>(stream)); }
+
+// A stream of another device is told by what waits for it. What the last run left behind its stream is waited for by name, as a new stream may
+// have the handle of that one; in the same stream the driver has nothing to wait for.
+bool CudaQueue::enter(void* stream) {
+  const auto callers = static_cast<CUstream>(stream);
+  device_.make_current();
+  int capturing = 0;
+  if (driver().cuStreamIsCapturing(callers, &capturing) != kSuccess || capturing != 0) return false;
+  if (callers != known_) order(callers, own_);
+  known_ = callers;
+  if (is_own_behind_)
+    check_call(driver().cuStreamWaitEvent(callers, left_, 0), "to wait for the last run");
+  else
+    order(own_, callers);
+  stream_ = callers;
+  return true;
+}
+
+void CudaQueue::leave() {
+  auto* const callers = std::exchange(stream_, own_);
+  is_own_behind_ = false;
+  device_.make_current();
+  check_call(driver().cuEventRecord(left_, callers), "to record an event");
+  check_call(driver().cuStreamWaitEvent(own_, left_, 0), "to wait for a stream");
+  is_own_behind_ = true;
+}
 
 void CudaQueue::synchronize() {
   wait_for_all();

@@ -12,6 +12,7 @@
 #include "backends/cuda/report.h"
 #include "plan/device.h"
 #include "plan/offer.h"
+#include "plan/stream_guest.h"
 
 namespace octet::cuda {
 
@@ -24,7 +25,7 @@ struct LaunchShape {
   bool programmatic_dependent = false;
 };
 
-class CudaQueue final : public Queue {
+class CudaQueue final : public Queue, public StreamGuest {
  public:
   explicit CudaQueue(const CudaDevice& device);
   ~CudaQueue() override;
@@ -60,6 +61,8 @@ class CudaQueue final : public Queue {
   void repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give) override;
   void begin_after(void* stream) override;
   void end_before(void* stream) override;
+  bool enter(void* stream) override;
+  void leave() override;
   void synchronize() override;
 
   void check_call(CUresult result, const std::string& doing) const {
@@ -76,8 +79,14 @@ class CudaQueue final : public Queue {
   void launch_bytes(const Kernel& kernel, const LaunchShape& shape, const void* parameters);
 
   const CudaDevice& device_;
-  CUstream stream_ = nullptr;
+  CUstream own_ = nullptr;
+  CUstream stream_ =
+      nullptr;  // what work is given to: its own one, or the caller's that it has entered
+  CUstream known_ = nullptr;  // of the device, as the driver said
+  bool is_own_behind_ =
+      false;  // of all work: nothing was given to the own stream since the last leave()
   CUevent mark_ = nullptr;  // of order()
+  CUevent left_ = nullptr;  // of leave()
   std::shared_ptr<std::byte> scratch_;
   s64 scratch_bytes_ = 0;
   std::vector<std::weak_ptr<Report>> reports_;
