@@ -29,6 +29,20 @@ void refuse_blocks(const Layer& layer, const Emission& out) {
 #endif
 }
 
+// Scales are made for one type of codes: those of another would be other numbers.
+void refuse_codes(const IQuantizeLayer& layer, const Emission& out) {
+  if (layer.getToType() == DataType::kINT8) return;
+  refuse("layer '" + out.layer().name + "': codes of " + name_of(layer.getToType()) +
+         " are not supported; quantize to INT8 with scales made for it, or leave the layer out");
+}
+
+void refuse_reals(const IDequantizeLayer& layer, const Emission& out) {
+  const octet::Dtype type = to_octet(layer.getToType());
+  if (type == Dtype::f32 || type == Dtype::f16 || type == Dtype::bf16) return;
+  refuse("layer '" + out.layer().name + "': codes become FP32, FP16 or BF16, not " +
+         name_of(layer.getToType()));
+}
+
 OnnxAttributes axis_of(int32_t axis, const Emission& out) {
   if (volume(out.dims(1)) == 1) return {};
   return {{"axis", out.axis(axis < 0 ? 0 : axis)}};
@@ -38,12 +52,14 @@ OnnxAttributes axis_of(int32_t axis, const Emission& out) {
 
 void emit_layer(const IQuantizeLayer& layer, Emission& out) {
   refuse_blocks(layer, out);
+  refuse_codes(layer, out);
   const std::string scale = out.in(1);
   out.last("QuantizeLinear", {out.in(0), scale, zero_points(out)}, axis_of(layer.getAxis(), out));
 }
 
 void emit_layer(const IDequantizeLayer& layer, Emission& out) {
   refuse_blocks(layer, out);
+  refuse_reals(layer, out);
   out.last("DequantizeLinear", {out.in(0), out.in(1), zero_points(out)},
            axis_of(layer.getAxis(), out));
 }

@@ -38,8 +38,10 @@ DataType type_carried_by(const LayerCore& layer) {
     case LayerType::kIDENTITY:
       if (!layer.output_types.empty() && layer.output_types[0]) return *layer.output_types[0];
       return type_of_inputs(layer);
-    case LayerType::kDEQUANTIZE:  // as its scale
-      return type_of_inputs(layer, 1);
+    case LayerType::kDEQUANTIZE: {  // as its scale, where nothing else is asked for
+      const DataType asked = as<IDequantizeLayer>(layer).getToType();
+      return asked == DataType::kFLOAT ? type_of_inputs(layer, 1) : asked;
+    }
     default:
       return type_of_inputs(layer);
   }

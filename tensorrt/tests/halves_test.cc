@@ -152,6 +152,26 @@ TEST(Halves, AStronglyTypedNetworkComputesInTheTypesThatItCarries) {
   EXPECT_EQ(behind.result<float>(x), product + real);
   EXPECT_EQ(behind.logger.text, "");
 }
+
+// The type that is asked for; else that of the scale.
+TEST(Halves, CodesBecomeTheTypeThatIsAskedFor) {
+  const octet::f16 half_scale(0.5F);
+  const Values scale = {0.5F};
+  for (const bool is_asked : {false, true}) {
+    Maker maker(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+    INetworkDefinition& n = *maker.network;
+    ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{1, 2});
+    const Weights weights = is_asked ? weights_of(scale) : Weights{DataType::kHALF, &half_scale, 1};
+    ITensor* step = n.addConstant(Dims{0, {}}, weights)->getOutput(0);
+    ITensor* codes = n.addQuantize(*x, *step, DataType::kINT8)->getOutput(0);
+    const DataType asked = is_asked ? DataType::kHALF : DataType::kFLOAT;
+    ITensor* reals = n.addDequantize(*codes, *step, asked)->getOutput(0);
+    EXPECT_EQ(reals->getType(), DataType::kHALF) << is_asked;
+    n.markOutput(*n.addUnary(*reals, UnaryOperation::kABS)->getOutput(0));
+    EXPECT_TRUE(Own<ICudaEngine>(maker.build())) << maker.logger.text;
+    EXPECT_EQ(n.getOutput(0)->getType(), DataType::kHALF) << is_asked;
+  }
+}
 #endif
 
 }  // namespace

@@ -102,6 +102,34 @@ TEST(Refused, ScalesOfBlocks) {
   }
 }
 
+// Of FP8 and INT4: as INT8 with the same scales they would be other numbers, without a word.
+TEST(Refused, CodesOfOtherTypes) {
+  static const std::vector<float> half = {0.5F};
+  for (const DataType type : {DataType::kFP8, DataType::kINT4, DataType::kINT8}) {
+    for (const DataType back : {DataType::kFLOAT, DataType::kINT32}) {
+      Maker maker;
+      INetworkDefinition& n = *maker.network;
+      ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{2, 4});
+      ITensor* scale = n.addConstant(Dims{0, {}}, weights_of(half))->getOutput(0);
+      IQuantizeLayer* codes = n.addQuantize(*x, *scale, type);
+      codes->setName("codes");
+      IDequantizeLayer* reals = n.addDequantize(*codes->getOutput(0), *scale, back);
+      n.markOutput(*reals->getOutput(0));
+      const Own<ICudaEngine> engine = maker.build();
+      if (type != DataType::kINT8) {
+        EXPECT_EQ(engine, nullptr);
+        EXPECT_TRUE(maker.logger.has("layer 'codes': codes of ")) << maker.logger.text;
+      } else if (back == DataType::kINT32) {
+        EXPECT_EQ(engine, nullptr);
+        EXPECT_TRUE(maker.logger.has("codes become FP32, FP16 or BF16, not Int32"))
+            << maker.logger.text;
+      } else {
+        EXPECT_NE(engine, nullptr) << maker.logger.text;
+      }
+    }
+  }
+}
+
 // refused: ITimingCache::queryKeys, ITimingCache::query, ITimingCache::update: choices by layer are kept, no times by hash
 TEST(Refused, TimingCachesHaveNoTactics) {
   Maker maker;
