@@ -17,10 +17,11 @@ using End = Epilogue<OwnEnd>;
 constexpr ConvWindow w = s.window;
 constexpr s32 kBm = bm(s), kBn = bn(s), kBk = s.bk, kThreads = threads(s), kKTiles = k_tiles(s), kNTiles = n_tiles(s);
 constexpr s32 kChunks = kBk / 16;                       // of 16 bytes in a row of shared memory
-constexpr s32 kAEach = ceil_div_s32(kBm * kBk / s.x_access, kThreads);  // loads of a thread for one stage
+constexpr s32 kPiece = piece(s);
+constexpr s32 kAEach = ceil_div_s32(kBm * kBk / kPiece, kThreads);  // pieces of a thread for one stage
 constexpr s32 kBChunks = kBn * kChunks;
-constexpr s32 kAPerRow = kBk / s.x_access;
-constexpr s32 kRowStep = kThreads / kAPerRow;  // rows between two loads of a thread
+constexpr s32 kAPerRow = kBk / kPiece;
+constexpr s32 kRowStep = kThreads / kAPerRow;  // rows between two pieces of a thread
 constexpr s32 kStageBytes = stage_bytes(s);
 
 // Chunk `c` of row `r` lies where eight rows that ldmatrix reads at once meet no bank twice.
@@ -43,28 +44,52 @@ __device__ __forceinline__ Pixel pixel_of(const u8* x, s32 m) {
   return pixel;
 }
 
+// Where the bytes of x from `k` on lie, for all pixels: loads do not cross into another tap.
+struct Tap {
+  s32 dh, dw, channel;
+  bool exists;
+};
+
+__device__ __forceinline__ Tap tap_of(s32 k) {
+  const s32 tap = k / w.cin;
+  return {tap / w.taps_w * w.dilation_h, tap % w.taps_w * w.dilation_w, k % w.cin, k < k_all(s)};
+}
+
+// Null outside of the image.
+__device__ __forceinline__ const u8* source(const Pixel& pixel, const Tap& tap, bool in_tile) {
+  const s32 h = pixel.h + tap.dh, x = pixel.w + tap.dw;
+  if (!in_tile || !tap.exists || (u32)h >= (u32)w.in_h || (u32)x >= (u32)w.in_w) return nullptr;
+  return pixel.image + (s64)h * s.at.x.row + (s64)x * s.at.x.pixel + tap.channel;
+}
+
 __device__ __forceinline__ void load_a(u8* stage, const Pixel* pixels, s32 m0, s32 k_tile) {
-  const s32 piece = threadIdx.x % kAPerRow;
-  const s32 k = k_tile * kBk + piece * s.x_access;
-  const s32 tap = k / w.cin, c = k % w.cin;
-  const s32 dh = tap / w.taps_w * w.dilation_h, dw = tap % w.taps_w * w.dilation_w;
+  constexpr s32 kLoads = kPiece / s.x_access;
+  constexpr u32 kOutside = (w.zero_point & 255) * 0x01010101u;
+  const s32 column = threadIdx.x % kAPerRow * kPiece;
+  Tap taps[kLoads];
+#pragma unroll
+  for (s32 l = 0; l < kLoads; ++l) taps[l] = tap_of(k_tile * kBk + column + l * s.x_access);
 #pragma unroll
   for (s32 i = 0; i < kAEach; ++i) {
     const s32 row = threadIdx.x / kAPerRow + i * kRowStep;
-    const s32 h = pixels[i].h + dh, x = pixels[i].w + dw;
-    u8* to = stage + swizzled(row, piece * s.x_access / 16) + piece * s.x_access % 16;
-    const bool inside = k < k_all(s) && m0 + row < w.pixels && (u32)h < (u32)w.in_h && (u32)x < (u32)w.in_w;
-    const u8* from = pixels[i].image + (s64)h * s.at.x.row + (s64)x * s.at.x.pixel + c;
-    if constexpr (s.x_access >= 4) {
-      if (inside) {
-        copy_async<s.x_access>(to, from);
+    const bool in_tile = m0 + row < w.pixels;
+    u8* to = stage + swizzled(row, column / 16) + column % 16;
+    if constexpr (kLoads == 1) {
+      if (const u8* from = source(pixels[i], taps[0], in_tile)) {
+        copy_async<kPiece>(to, from);
       } else {
 #pragma unroll
-        for (s32 b = 0; b < s.x_access; b += 4) *(u32*)(to + b) = (w.zero_point & 255) * 0x01010101u;
+        for (s32 b = 0; b < kPiece; b += 4) *(u32*)(to + b) = kOutside;
       }
     } else {
+      u32 word = 0;
 #pragma unroll
-      for (s32 b = 0; b < s.x_access; ++b) to[b] = inside ? from[b] : (u8)(w.zero_point & 255);
+      for (s32 l = 0; l < kLoads; ++l) {
+        u32 bits = kOutside & (s.x_access == 1 ? 0xffu : 0xffffu);
+        if (const u8* from = source(pixels[i], taps[l], in_tile)) bits = s.x_access == 1 ? *from : *(const u16*)from;
+        word |= bits << 8 * l * s.x_access;
+      }
+      *(u32*)to = word;
     }
   }
 }

@@ -22,13 +22,15 @@ namespace octet::cuda::conv_mma {
   FIELD(s32, stages)
 OCTET_SPEC(Spec, CONV_MMA_FIELDS)
 
+// Bytes of a row of x that a thread brings at once. Shorter loads are put together in a register: a thread would have to know many pixels to store each by itself.
+constexpr s32 piece(const Spec& s) { return s.x_access < 4 ? 4 : s.x_access; }
 // Of a thread.
 constexpr s32 sums(const Spec& s) { return 4 * s.tiles_m * s.tiles_n; }
 
 #define CONV_MMA_RULES(RULE)                                                                   \
   RULE(s.bk == 64 || s.bk == 128, "a row of shared memory is swizzled within 64 or 128 bytes") \
   RULE(s.stages >= 2, "one stage is loaded while another is multiplied")                       \
-  RULE(32 * s.warps_m * s.warps_n * s.x_access % s.bk == 0, "threads load whole rows of x")    \
+  RULE(32 * s.warps_m * s.warps_n * piece(s) % s.bk == 0, "threads load whole rows of x")      \
   RULE(sums(s) <= 128, "a thread has registers for 128 sums")                                  \
   RULE(s.tiles_n % 2 == 0, "ldmatrix brings weights of two tiles at once")                     \
   RULE(s.window.cin % s.x_access == 0, "a load would cross into another tap")                  \
