@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "backends/backends.h"
 #include "codes_graph.h"
@@ -15,6 +18,7 @@
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "plan/bind.h"
 
 namespace octet::test {
 namespace {
@@ -278,6 +282,55 @@ TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
   expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
   EXPECT_TRUE(std::ranges::any_of(
       kernels, [](const std::string& kernel) { return kernel.starts_with("joined"); }));
+}
+
+// What the kernels of a graph's one node keep on the device, by kernel.
+std::map<std::string, std::vector<Preparation>> kept_by_kernel(const Device& device,
+                                                               const Graph& graph, s64 images) {
+  Target target = make_target(device.name(), 1, nullptr);
+  target.keep_others = true;
+  Graph sized = graph;  // with the constants of the other
+  for (const ValueId id : {graph.inputs[0], graph.outputs[0]})
+    sized.value(id).type.shape[0] = images;
+  const Plan plan = plan_of(sized, target);
+  std::map<std::string, std::vector<Preparation>> kept;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (const Candidate& candidate : plan.steps[i].kernels) {
+      const Plan one = with_kernel(plan, i, candidate);
+      std::vector<Preparation> all = candidate.prepare(placements(one, one.steps[i]));
+      std::erase_if(all, [](const Preparation& each) { return each.constants.empty(); });
+      kept[candidate.kernel] = std::move(all);
+    }
+  }
+  return kept;
+}
+
+// Each batch size has a plan of its own; what they keep of the weights is one copy, though joined pixels have weights that no graph has.
+TEST(GpuConv, JoinedPixelsOfAnyBatchKeepTheSameWeights) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  ConvCase c{.batch = 4, .channels = 24, .height = 8, .width = 6, .outputs = 24};
+  c.kernel = 1, c.pad = 0, c.zero_x = 5;
+  const ConvGraph graph(c, 24);
+  const auto some = kept_by_kernel(*device, graph.graph(), 4);
+  const auto others = kept_by_kernel(*device, graph.graph(), 8);
+  std::map<std::string, std::string> joins;  // of each key how many pixels are one
+  for (const auto& [kernel, kept] : some) {
+    if (!kernel.starts_with("joined") || !others.contains(kernel)) continue;
+    const std::vector<Preparation>& other = others.at(kernel);
+    ASSERT_EQ(kept.size(), other.size()) << kernel;
+    const std::string pixels = kernel.substr(0, kernel.find('_'));
+    for (size_t i = 0; i < kept.size(); ++i) {
+      EXPECT_EQ(kept[i].key, other[i].key) << kernel;
+      EXPECT_TRUE(
+          std::ranges::equal(kept[i].constants, other[i].constants,
+                             [](const Tensor& a, const Tensor& b) { return a.data() == b.data(); }))
+          << kernel << ": " << kept[i].key;
+      EXPECT_EQ(joins.try_emplace(kept[i].key, pixels).first->second, pixels) << kept[i].key;
+    }
+  }
+  EXPECT_GE(joins.size(), 2u * 3u);  // weights, biases and multipliers, of two pixels and of four
 }
 
 // The accelerator describes no tensors without elements: the host computes what is padding alone.

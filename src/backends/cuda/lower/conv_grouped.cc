@@ -51,9 +51,7 @@ ConvRequest with_groups(const ConvRequest& conv, s64 groups) {
   result.geometry.groups = groups;
   const s64 channels = result.cin();
   result.strides = {.channel = taps * channels, .cin = 1, .tap = channels};
-  const Product& product = conv.product;
-  result.sources = {conv.weights, product.bias, product.multiplier, product.table,
-                    product.addend_row};
+  result.keep_sources();
   result.weights = Tensor(Dtype::s8, {conv.geometry.out_channels, taps, channels});
   s8* to = result.weights.mutable_as<s8>().data();
   for (s64 c = 0; c < conv.geometry.out_channels; ++c) {

@@ -42,6 +42,7 @@ Tensor block_diagonal(const ConvRequest& conv, s64 pixels) {
 
 ConvRequest with_joined_pixels(const ConvRequest& conv, s64 pixels) {
   ConvRequest result = conv;
+  result.keep_sources();
   result.geometry =
       rows_as_pixels(conv.pixels() / pixels, pixels * conv.cin(), pixels * conv.cout());
   result.weights = block_diagonal(conv, pixels);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/lower/conv_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/cuda/lower/window_tiles.h"
@@ -72,6 +74,11 @@ std::vector<s32> ConvRequest::weight_sums() const {
   return sums;
 }
 
+void ConvRequest::keep_sources() {
+  if (sources.empty())
+    sources = {weights, product.bias, product.multiplier, product.table, product.addend_row};
+}
+
 bool ConvRequest::sums_fit() const {
   constexpr f64 kFar = 1 << 30;
   if (const std::optional<SumStage>& sum = product.epilogue.sum;
@@ -117,7 +124,10 @@ std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights) 
   const s64 channels = conv.geometry.out_channels;
   for (BlobRecipe& blob : epilogue_blobs(conv.product, conv.weights, channels,
                                          [conv] { return conv.weight_sums(); })) {
-    if (!conv.sources.empty()) blob.constants = conv.sources;
+    if (!conv.sources.empty()) {
+      blob.constants = conv.sources;
+      blob.key += fmt::format(" of {} channels", channels);
+    }
     all.push_back(std::move(blob));
   }
   return all;

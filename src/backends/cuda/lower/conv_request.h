@@ -34,6 +34,8 @@ struct ConvRequest {
   std::vector<ProductPart> parts = {};
   // The graph's constants that all of these are made of, what ends the product included; empty: they are the graph's own.
   std::vector<Tensor> sources = {};
+  // Sets `sources`, before any of them is replaced.
+  void keep_sources();
 
   s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
   s64 cin() const { return geometry.in_channels_per_group(); }
