@@ -26,6 +26,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<f32> reals_of(const Tensor& tensor) {
   std::vector<f32> reals;
@@ -390,6 +391,84 @@ TEST_F(GpuHalfNeighbors, FewChannels) {
   std::mt19937 random(3);
   const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
   expect_near(graph, inputs, 200.0f);
+}
+
+// Groups of two or four channels are taken together, with zeros between them, or stay as they are where they have enough.
+TEST_F(GpuHalfNeighbors, NarrowGroupsAreTakenTogether) {
+  const DearChains whatever_they_cost;  // of images as small as these
+  struct Case {
+    int groups, channels;  // of each
+    const char* type;
+  };
+  for (const Case& c : {Case{32, 4, "f16"}, Case{6, 3, "bf16"}, Case{8, 8, "f16"}}) {
+    if (!multiplies(*device_, c.type)) continue;
+    const int all = c.groups * c.channels;
+    const Graph graph = parse_graph(
+        fmt::format("graph \"g\"(%x: f32[2,{0},9,7]) {{\n", all) +
+            weights("w", fmt::format("{},{},3,3", all, c.channels), all * c.channels * 9) +
+            weights("v", fmt::format("16,{},1,1", all), 16 * all) +
+            fmt::format(R"(
+  %r: f32[2,{0},9,7] = RoundTo(%x) {{to="{1}"}}
+  %c: f32[2,{0},9,7] = Conv(%r, %w) {{pads=ints[1, 1, 1, 1], group={2}}}
+  %cr: f32[2,{0},9,7] = RoundTo(%c) {{to="{1}"}}
+  %d: f32[2,16,9,7] = Conv(%cr, %v)
+  %y: f32[2,16,9,7] = RoundTo(%d) {{to="{1}"}}
+  return %y
+}})",
+                        all, c.type, c.groups),
+        find_op);
+    EXPECT_THAT(kernels(graph), Not(Contains(HasSubstr("direct")))) << c.groups;
+    std::mt19937 random(5);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    const f32 parts = c.type == std::string("f16") ? 200.0f : 25.0f;
+    expect_near(graph, inputs, parts);
+    const Tensor want = interpret(graph, inputs)[0];
+    const s64 wider = for_each_kernel(
+        graph, inputs, "grouped", 4, [&](const std::string& kernel, const auto& got) {
+          const std::vector<f32> a = reals_of(got[0]), b = reals_of(want);
+          const f32 largest =
+              std::abs(*std::ranges::max_element(b, {}, [](f32 real) { return std::abs(real); }));
+          for (size_t i = 0; i < b.size(); ++i)
+            ASSERT_NEAR(a[i], b[i], largest / parts) << kernel << ' ' << i;
+        });
+    EXPECT_GE(wider, c.groups == 6 ? 1 : 2);
+  }
+}
+
+// A transposed convolution is a product for each phase of its outputs.
+TEST_F(GpuHalfNeighbors, TransposedConvolutions) {
+  struct Case {
+    const char *kernel, *window;
+    s64 height, width;  // of y
+    int taps;
+  };
+  const Case cases[] = {
+      {"2,2", "strides=ints[2, 2]", 10, 14, 4},
+      {"4,4", "strides=ints[2, 2], pads=ints[1, 1, 1, 1]", 10, 14, 16},
+      {"3,3", "strides=ints[2, 2], pads=ints[1, 1, 1, 1], output_padding=ints[1, 1]", 10, 14, 9},
+      {"3,5", "strides=ints[1, 3], pads=ints[2, 4, 1, 0]", 4, 19, 15},
+      {"6,3", "strides=ints[3, 3], pads=ints[5, 0, 4, 2]", 9, 19, 18},
+  };
+  for (const Case& c : cases) {
+    const Graph graph =
+        parse_graph("graph \"g\"(%x: f32[2,16,5,7]) {\n" +
+                        weights("w", fmt::format("16,24,{}", c.kernel), 16 * 24 * c.taps) +
+                        weights("v", "8,24,1,1", 8 * 24) +
+                        fmt::format(R"(
+  %r: f32[2,16,5,7] = RoundTo(%x) {{to="f16"}}
+  %c: f32[2,24,{0},{1}] = ConvTranspose(%r, %w) {{{2}}}
+  %cr: f32[2,24,{0},{1}] = RoundTo(%c) {{to="f16"}}
+  %d: f32[2,8,{0},{1}] = Conv(%cr, %v)
+  %y: f32[2,8,{0},{1}] = RoundTo(%d) {{to="f16"}}
+  return %y
+}})",
+                                    c.height, c.width, c.window),
+                    find_op);
+    EXPECT_THAT(kernels(graph), Contains(StartsWith("conv_transpose_f16_terms1"))) << c.window;
+    std::mt19937 random(5);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    expect_near(graph, inputs, 200.0f);
+  }
 }
 
 // The first layer of 16 bits and the pool behind it are one kernel: the largest of 3x3 numbers, or of their codes.

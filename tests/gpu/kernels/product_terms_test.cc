@@ -26,6 +26,30 @@ TEST(GpuProductTerms, Images) {
                       cuda::lower_float_product, "many pixels");
 }
 
+// By phases, of which some have fewer taps, fewer pixels, or begin beside the image.
+TEST(GpuProductTerms, TransposedImages) {
+  NEEDS_GPU();
+  const Window windows[] = {{{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+                            {{4, 4}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+                            {{3, 5}, {2, 3}, {0, 2, 1, 4}, {1, 1}},
+                            {{6, 3}, {3, 1}, {5, 1, 4, 1}, {1, 1}}};
+  for (const Window& window : windows) {
+    expect_close_on_gpu(conv_probe("ConvTranspose", {2, 12, 6, 7}, 20, 1, window),
+                        cuda::lower_float_product, "dense");
+    expect_close_on_gpu(conv_probe("ConvTranspose", {1, 12, 6, 7}, 20, 2, window),
+                        cuda::lower_float_product, "groups");
+  }
+  Probe padded =
+      conv_probe("ConvTranspose", {1, 8, 5, 6}, 8, 1, {{3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}});
+  padded.attrs.set("output_padding", Ints{1, 1});
+  expect_close_on_gpu(padded, cuda::lower_float_product, "beyond the last tap");
+  const Window apart{{2, 2}, {3, 3}, {0, 0, 0, 0}, {1, 1}};
+  EXPECT_EQ(
+      run_on_gpu(conv_probe("ConvTranspose", {1, 8, 5, 6}, 8, 1, apart), cuda::lower_float_product)
+          .reject,
+      "its stride passes its kernel");
+}
+
 TEST(GpuProductTerms, ResidualAndActivations) {
   NEEDS_GPU();
   for (const char* kind : {"", "relu", "clip", "leaky_relu"}) {

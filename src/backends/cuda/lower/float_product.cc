@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backends/cuda/lower/code_reals.h"
+#include "backends/cuda/lower/float_variants.h"
 #include "backends/cuda/lower/halves.h"
 #include "ops/attributes/codes.h"
 #include "ops/shared/matmul.h"
@@ -70,6 +71,13 @@ std::string read_product(const LowerRequest& request, FloatProduct& product) {
     product.weight_cin = taps, product.weight_tap = 1;
     return {};
   }
+  if (request.node.op->name == "ConvTranspose") {
+    if (std::string reason = reject_phases(request.node, product.x, weights); !reason.empty())
+      return reason;
+    product.transposed = true;
+    product.geometry = conv_transpose_geometry(request.node, product.x, weights);
+    return reject_sizes(product.geometry);
+  }
   product.rows = true;
   if (weights.rank() != 2) return "the right side is no matrix";
   const MatMulGeometry g = matmul_geometry(product.x, weights);
@@ -80,7 +88,9 @@ std::string read_product(const LowerRequest& request, FloatProduct& product) {
 }
 
 bool is_named(const Node& node, std::string_view name) { return node.op->name == name; }
-bool is_product(const Node& node) { return is_named(node, "Conv") || is_named(node, "MatMul"); }
+bool is_product(const Node& node) {
+  return is_named(node, "Conv") || is_named(node, "MatMul") || is_named(node, "ConvTranspose");
+}
 
 std::string read_scaling(const Graph& graph, const Node& node, std::optional<Scaling>& to) {
   const std::optional<CodeScale> code = code_scale_of(graph, node);
@@ -143,6 +153,7 @@ class Finder {
     if (rest.empty()) return {};
     const auto product =
         std::ranges::find_if(rest, [&](u32 n) { return is_product(graph_.nodes[n]); });
+    if (is_named(graph_.nodes[*product], "ConvTranspose")) return {};
     const s32 cast = producer(graph_.nodes[*product].input(kX));
     if (cast < 0 || !is_widening(graph_, graph_.nodes[static_cast<size_t>(cast)])) return {};
     const s32 from = producer(node_input(cast));
@@ -155,7 +166,9 @@ class Finder {
     std::vector<u32> rest = chain("");
     const auto product =
         std::ranges::find_if(rest, [&](u32 n) { return is_product(graph_.nodes[n]); });
-    const bool brought = product != rest.end() && producer(graph_.nodes[*product].input(kX)) < 0;
+    const bool brought = product != rest.end() &&
+                         !is_named(graph_.nodes[*product], "ConvTranspose") &&
+                         producer(graph_.nodes[*product].input(kX)) < 0;
     return brought ? rest : std::vector<u32>{};
   }
 
@@ -395,6 +408,7 @@ class Reader {
 };
 
 Offer offer_of(const LowerRequest& request, const FloatProduct& product) {
+  if (product.transposed) return product_terms_offer(request, product);
   if (product.cin() == 1 && product.cout() == 1) return depthwise_real_offer(request, product);
   Candidates all;
   std::string reasons;

@@ -31,6 +31,7 @@ struct WeightFacts {
 struct FloatProduct {
   ConvGeometry geometry;
   bool rows = false;                              // of MatMul: pixels of an image of one row
+  bool transposed = false;                        // of ConvTranspose: lower/float_variants.h
   std::optional<Scaling> dequantized, quantized;  // x and y are codes
   std::optional<Scaling> residual_codes;
   Number x_type = Number::f32, y_type = Number::f32, residual_type = Number::f32;  // of reals

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/cuda/lower/code_reals.h"
+#include "backends/cuda/lower/float_variants.h"
 #include "graph/graph_edit.h"
 #include "ops/attributes/codes.h"
 #include "ops/attributes/window.h"
@@ -32,7 +33,8 @@ constexpr size_t kX = 0, kWeights = 1, kResidual = 3;
 
 // As families/product_terms and depthwise_real take it. A layer that is kept in another type has other weights.
 bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
-  if (node.op->name != "Conv" && node.op->name != "MatMul") return false;
+  const bool transposed = node.op->name == "ConvTranspose";
+  if (node.op->name != "Conv" && node.op->name != "MatMul" && !transposed) return false;
   const Precision own = node.decision.precision;
   const Tensor* weights = graph.constant_input(node, kWeights);
   if (weights == nullptr || weights->dtype() != Dtype::f32) return false;
@@ -40,8 +42,13 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   constexpr s64 kFew = 4;
   const Shape& shape = weights->shape();
   if (node.op->name == "MatMul") return shape.rank() == 2;
-  const s64 groups = conv_groups(node), channels = shape[0] / groups;
-  return shape.rank() == 4 && (groups == 1 || channels > kFew || (channels == 1 && shape[1] == 1));
+  if (shape.rank() != 4) return false;
+  const Shape& x = graph.value(node.inputs[kX]).type.shape;
+  if (transposed && !reject_phases(node, x, shape).empty()) return false;
+  const s64 groups = conv_groups(node), channels = transposed ? shape[1] : shape[0] / groups;
+  if (groups == 1 || channels > kFew) return true;
+  if (transposed) return false;
+  return (channels == 1 && shape[1] == 1) || has_wider_groups(groups, shape[1], channels, kFew);
 }
 
 // As families/rows/halves.cc takes them: parameters are constants.

@@ -4,11 +4,13 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "backends/cuda/families/product_terms/spec.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/float_product.h"
+#include "backends/cuda/lower/float_variants.h"
 #include "core/divide.h"
 #include "plan/chain.h"
 
@@ -78,24 +80,44 @@ Spec choose_tile(const FloatProduct& product, const Chip& chip) {
   return spec;
 }
 
-Launch make_launch(const FloatProduct& product, Spec spec, const BindArgs& bind) {
+// One launch of a step: a transposed convolution has one for each of its phases.
+struct Part {
+  FloatPhase phase;
+  Spec spec;
+};
+
+// Of a pixel in y, and in what is added, in elements.
+s64 offset_of(const FloatPhase& phase, const PixelStrides& y) {
+  return phase.row * y.row + phase.column * y.pixel;
+}
+
+PixelStrides strides_of_y(const FloatProduct& product, const Placement& placement) {
+  return product.strides(product.y, product.geometry.out_channels, placement);
+}
+
+Launch make_launch(const FloatProduct& whole, const Part& part, const BindArgs& bind) {
+  const FloatProduct& product = part.phase.product;
+  Spec spec = part.spec;
   const s64 x_bytes = bytes_of(spec.x), y_bytes = bytes_of(spec.end.y);
   constexpr s64 kWidest = 16;
   spec.at.x =
       product.strides(product.x, product.geometry.in_channels, bind.inputs[product.x_input]);
-  spec.at.y = product.strides(product.y, product.geometry.out_channels, bind.outputs[0]);
-  if (product.has_residual)
-    spec.at.residual = product.strides(product.y, product.geometry.out_channels,
-                                       bind.inputs[product.residual_input]);
+  const PixelStrides y = strides_of_y(product, bind.outputs[0]);
+  spec.at.y = phase_strides(whole, y);
   spec.x_access = field_of(pixel_access(kWidest / x_bytes, product.cin(), spec.at.x,
                                         bind.input_offset(product.x_input) / x_bytes) *
                            x_bytes);
-  s64 channels = pixel_access(std::min<s64>(kWidest / y_bytes, 2 * spec.tiles_n), product.cout(),
-                              spec.at.y, bind.output_offset(0) / y_bytes);
-  if (product.has_residual)
+  s64 channels =
+      pixel_access(std::min<s64>(kWidest / y_bytes, 2 * spec.tiles_n), product.cout(), spec.at.y,
+                   bind.output_offset(0) / y_bytes + offset_of(part.phase, y));
+  if (product.has_residual) {
+    const PixelStrides residual = strides_of_y(product, bind.inputs[product.residual_input]);
+    spec.at.residual = phase_strides(whole, residual);
     channels =
         pixel_access(channels, product.cout(), spec.at.residual,
-                     bind.input_offset(product.residual_input) / bytes_of(spec.end.residual_type));
+                     bind.input_offset(product.residual_input) / bytes_of(spec.end.residual_type) +
+                         offset_of(part.phase, residual));
+  }
   spec.y_access = field_of(channels);
   return {.source = source_of("product_terms", spec),
           .shape = {.blocks = blocks(spec, product.pixels()),
@@ -104,19 +126,48 @@ Launch make_launch(const FloatProduct& product, Spec spec, const BindArgs& bind)
                     .programmatic_dependent = true}};
 }
 
-std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
+// Weights of each part, then the bias.
+std::vector<BlobRecipe> blobs(const std::vector<Part>& parts) {
   std::vector<BlobRecipe> all;
-  all.push_back({fmt::format("product_terms {}x{} {} {} {} {}", bn(spec), spec.tiles_n,
-                             spec.w_terms, spec.f16, product.geometry.groups, product.rows),
-                 {product.weights},
-                 [product, spec] { return packed(product, spec); }});
-  if (product.bias) all.push_back(constant_blob(product.bias));
+  for (const auto& [phase, spec] : parts) {
+    const FloatProduct& product = phase.product;
+    all.push_back(
+        {fmt::format("product_terms {}x{} {} {} {} {} {}", bn(spec), spec.tiles_n, spec.w_terms,
+                     spec.f16, product.geometry.groups, product.rows, product.weights_form),
+         {product.weights_source ? product.weights_source : product.weights},
+         [product, spec = spec] { return packed(product, spec); }});
+  }
+  const Tensor& bias = parts[0].phase.product.bias;
+  if (bias) all.push_back(constant_blob(bias));
   return all;
 }
 
-product_terms::Params parameters(const FloatProduct& product, const StepData& data) {
-  return {data.input(product.x_input), data.blob<u16>(0), real_end_params(product, data, 1),
-          static_cast<s32>(product.pixels())};
+// Bytes from where y, and what is added, begin to a part's first pixel.
+struct PartOffsets {
+  s64 y = 0, residual = 0;
+};
+
+PartOffsets offsets_of(const Part& part, const BindArgs& bind) {
+  const FloatProduct& product = part.phase.product;
+  const RealEnd& end = part.spec.end;
+  PartOffsets offsets{.y = offset_of(part.phase, strides_of_y(product, bind.outputs[0])) *
+                           bytes_of(end.y)};
+  if (product.has_residual)
+    offsets.residual =
+        offset_of(part.phase, strides_of_y(product, bind.inputs[product.residual_input])) *
+        bytes_of(end.residual_type);
+  return offsets;
+}
+
+product_terms::Params parameters(const FloatProduct& product, const PartOffsets& offsets,
+                                 const StepData& data, std::pair<size_t, size_t> part_of) {
+  product_terms::Params p{data.input(product.x_input), data.blob<u16>(part_of.first),
+                          real_end_params(product, data, part_of.second),
+                          static_cast<s32>(product.pixels())};
+  p.end.y = static_cast<u8*>(p.end.y) + offsets.y;
+  if (product.has_residual)
+    p.end.residual = static_cast<const u8*>(p.end.residual) + offsets.residual;
+  return p;
 }
 
 // Products of terms that one multiplication of reals takes.
@@ -142,17 +193,18 @@ f64 cost(const FloatProduct& product, const Spec& spec, const Chip& chip) {
 }
 
 std::string name_of(const FloatProduct& product, const Spec& spec) {
-  return fmt::format("{}_{}terms{}_{}x{}", product.rows ? "matmul" : "conv",
+  return fmt::format("{}_{}terms{}_{}x{}",
+                     product.rows         ? "matmul"
+                     : product.transposed ? "conv_transpose"
+                                          : "conv",
                      spec.f16                                ? "f16_"
                      : spec.x_terms == 1 && !is_code(spec.x) ? "bf16_"
                                                              : "",
                      products_of(spec), bm(spec), bn(spec));
 }
 
-}  // namespace
-
-// A candidate for the node, or for a chain: values of rank 4 lie in nhwc.
-Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product) {
+// Of the product as it is, or of one that stands for it.
+Offer offer_as(const LowerRequest& request, const FloatProduct& product) {
   if (std::string reason = reject_operands(product); !reason.empty()) return Reject{reason};
   const bool reads_f16 =
       product.x_type == Number::f16 || (product.dequantized && product.grid == Number::f16);
@@ -161,7 +213,12 @@ Offer product_terms_offer(const LowerRequest& request, const FloatProduct& produ
   if (product.x_type == Number::bf16 && !product.facts.bf16)
     return Reject{"x is bf16, and a weight is not"};
   const CudaDevice& device = device_of(request);
-  const Spec spec = choose_tile(product, device.chip());
+  std::vector<Part> parts;
+  for (FloatPhase& phase : phases_of(product)) {
+    const Spec spec = choose_tile(phase.product, device.chip());
+    parts.push_back({std::move(phase), spec});
+  }
+  const Spec& spec = parts[0].spec;
   if (std::string reason = device.chip().reject_without_mma(spec.f16); !reason.empty())
     return Reject{reason};
   const bool image = !product.rows;
@@ -171,15 +228,51 @@ Offer product_terms_offer(const LowerRequest& request, const FloatProduct& produ
   // A chain's parts know the whole batch; a bias of a run is none of images.
   candidate.by_image = image && !is_chain(request.node) && (!product.has_bias || product.bias);
   candidate.close = true;
-  candidate.cost = cost(product, spec, device.chip());
+  for (const Part& part : parts)
+    candidate.cost += cost(part.phase.product, part.spec, device.chip());
   candidate.macs_per_cycle =
       device.chip().costs().rate_mma_f16 / products_of(spec) * device.chip().multiprocessors;
-  set_step(candidate, device,
-           {.make_launch =
-                [product, spec](const BindArgs& bind) { return make_launch(product, spec, bind); },
-            .recipes = [product, spec](const BindArgs&) { return blobs(product, spec); }},
-           [product](const StepData& data) { return parameters(product, data); });
+  set_launches(
+      candidate, device,
+      {.make_launches =
+           [product, parts](const BindArgs& bind) {
+             std::vector<Launch> launches;
+             for (const Part& part : parts) {
+               launches.push_back(make_launch(product, part, bind));
+               launches.back().part = launches.size() - 1;
+             }
+             return launches;
+           },
+       .recipes = [parts](const BindArgs&) { return blobs(parts); }},
+      [parts](const BindArgs& bind) {
+        std::vector<PartOffsets> offsets;
+        for (const Part& part : parts) offsets.push_back(offsets_of(part, bind));
+        return [parts, offsets](const StepData& data, size_t part) {
+          return parameters(parts[part].phase.product, offsets[part], data, {part, parts.size()});
+        };
+      });
   return candidate;
+}
+
+}  // namespace
+
+// Candidates for the node, or for a chain: values of rank 4 lie in nhwc.
+Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product) {
+  Candidates all;
+  Offer own = offer_as(request, product);
+  if (Candidate* one = std::get_if<Candidate>(&own)) all.push_back(std::move(*one));
+  const s64 groups = product.geometry.groups;
+  const bool joins = product.grid != Number::f32 && !product.transposed && product.cin() > 1;
+  for (s64 each = 2; joins && groups % each == 0 && each * product.cin() <= kWidestFloatGroup;
+       each *= 2) {
+    Offer offer = offer_as(request, with_groups(product, groups / each));
+    Candidate* wider = std::get_if<Candidate>(&offer);
+    if (wider == nullptr) continue;
+    wider->kernel = fmt::format("grouped{}_{}", each, wider->kernel);
+    all.push_back(std::move(*wider));
+  }
+  if (all.empty()) return own;
+  return all;
 }
 
 }  // namespace octet::cuda
