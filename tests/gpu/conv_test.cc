@@ -333,6 +333,21 @@ TEST(GpuConv, JoinedPixelsOfAnyBatchKeepTheSameWeights) {
   EXPECT_GE(joins.size(), 2u * 3u);  // weights, biases and multipliers, of two pixels and of four
 }
 
+// 81 taps of three channels, each byte of which comes by itself.
+TEST(GpuConv, LargeWindowsOfThreeChannels) {
+  std::string why;
+  if (gpu_device(why) == nullptr) GTEST_SKIP() << why;
+  std::vector<std::string> kernels;
+  for (const s64 channels : {3, 2}) {
+    ConvCase c{.batch = 2, .channels = channels, .height = 7, .width = 9, .outputs = 32};
+    c.kernel = 9, c.pad = 4, c.zero_x = 5;
+    const ConvGraph graph(c, 81);
+    expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      kernels, [](const std::string& kernel) { return kernel.starts_with("conv_mma"); }));
+}
+
 // The accelerator describes no tensors without elements: the host computes what is padding alone.
 TEST(GpuConv, ImagesOfPaddingAlone) {
   std::string why;
