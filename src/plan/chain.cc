@@ -44,7 +44,8 @@ void eval_chain(const Eval& eval) {
     std::memcpy(inputs.back().mutable_data(), input.data, inputs.back().bytes());
   }
   const std::vector<Tensor> outputs = interpret(*body, inputs, nullptr, eval.max_bytes);
-  std::memcpy(eval.outputs[0].data, outputs[0].data(), outputs[0].bytes());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    std::memcpy(eval.outputs[i].data, outputs[i].data(), outputs[i].bytes());
 }
 
 f64 macs_of_parts(const Node& chain, TensorTypes, TensorTypes) {
@@ -78,8 +79,8 @@ class BodyMaker {
     body_->nodes.push_back(std::move(part));
   }
 
-  GraphPtr finish(ValueId output) {
-    body_->outputs = {inside(output)};
+  GraphPtr finish(const std::vector<ValueId>& outputs) {
+    for (const ValueId id : outputs) body_->outputs.push_back(inside(id));
     return std::move(body_);
   }
 
@@ -155,6 +156,7 @@ f64 least_cost(const LowerRequest& request, const Offer& offer) {
 struct FoundChain {
   const ChainRule* rule;
   ChainOffer offer;
+  ValueId kept;  // kNoValue: only the last node's value leaves it
   Node node;
 };
 
@@ -198,11 +200,16 @@ class Joiner {
   std::optional<FoundChain> examine(const ChainRule& rule, u32 last) {
     std::vector<u32> nodes = rule.find(graph_, uses_, last);
     if (nodes.size() < 2) return {};
-    if (const ValueId open = read_elsewhere(nodes, rule.forks); open != kNoValue) {
+    const ValueId kept = rule.keeps ? kept_of(nodes) : kNoValue;
+    if (rule.keeps && kept == kNoValue) {
+      reject(last, rule, "no value of it is read behind it alone");
+      return {};
+    }
+    if (const ValueId open = read_elsewhere(nodes, rule.forks, kept); open != kNoValue) {
       reject(last, rule, fmt::format("'{}' is read elsewhere too", graph_.value(open).name));
       return {};
     }
-    FoundChain found{&rule, {std::move(nodes)}, {}};
+    FoundChain found{&rule, {std::move(nodes)}, kept, {}};
     found.node = make_node(found);
     const LowerRequest request = request_alone(graph_, found.node, target_);
     if (const std::string reason = needs_reference_inside(request); !reason.empty()) {
@@ -226,6 +233,7 @@ class Joiner {
     Node node;
     node.op = &kChain;
     node.outputs = last.outputs;
+    if (found.kept != kNoValue) node.outputs.push_back(found.kept);
     node.decision = last.decision;
     BodyMaker body(graph_);
     for (const u32 n : found.offer.nodes) {
@@ -235,7 +243,7 @@ class Joiner {
       node.origins.insert(node.origins.end(), part.origins.begin(), part.origins.end());
     }
     node.inputs = body.inputs();
-    node.attrs.set(kBody, body.finish(last.outputs[0]));
+    node.attrs.set(kBody, body.finish(node.outputs));
     node.attrs.set(kKind, std::string(found.rule->name));
     node.attrs.set(kParts, signatures(node));
     return node;
@@ -261,13 +269,37 @@ class Joiner {
     rejects_[graph_.nodes[last].outputs[0]].push_back(fmt::format("{}: {}", rule.name, reason));
   }
 
-  // Each value that passes inside is read there, once unless they fork, and nowhere else: kNoValue. Else one that is not.
-  ValueId read_elsewhere(const std::vector<u32>& nodes, bool forks) const {
+  // The first value that is read inside and by nodes behind the last one, which stands where the chain will.
+  ValueId kept_of(const std::vector<u32>& nodes) const {
+    for (const u32 n : nodes) {
+      if (n == nodes.back()) break;
+      for (const ValueId id : graph_.nodes[n].outputs) {
+        if (id != kNoValue && is_kept(id, nodes)) return id;
+      }
+    }
+    return kNoValue;
+  }
+  bool is_kept(ValueId id, const std::vector<u32>& nodes) const {
+    s64 inside = 0, behind = 0;
+    for (const u32 reader : uses_.consumers(id)) {
+      if (std::ranges::binary_search(nodes, reader)) {
+        ++inside;
+      } else if (reader > nodes.back()) {
+        ++behind;
+      } else {
+        return false;
+      }
+    }
+    return !uses_.is_output(id) && inside == 1 && behind > 0;
+  }
+
+  // Each value that passes inside is read there, once unless they fork, and nowhere else unless it is kept: kNoValue. Else one that is not.
+  ValueId read_elsewhere(const std::vector<u32>& nodes, bool forks, ValueId kept) const {
     OCTET_CHECK(std::ranges::adjacent_find(nodes, std::greater_equal{}) == nodes.end());
     for (const u32 n : nodes) {
       if (n == nodes.back()) break;
       for (const ValueId id : graph_.nodes[n].outputs) {
-        if (id == kNoValue || read_once_inside(id, nodes)) continue;
+        if (id == kNoValue || id == kept || read_once_inside(id, nodes)) continue;
         if (!forks || !read_inside(id, nodes)) return id;
       }
     }

@@ -20,12 +20,14 @@ struct Backend;
 struct ChainRule {
   std::string_view name;
   // Indices, ascending, of the nodes of a chain that ends with node `last`; empty where there is none. It is asked for every node.
-  // A chain has one output, that of its last node; chains whose other values are read elsewhere, or more than once unless the rule knows of it, are not taken.
+  // A chain has one output, that of its last node, unless the rule keeps another; chains whose other values are read elsewhere, or more than once unless the rule knows of it, are not taken.
   std::vector<u32> (*find)(const Graph&, const Uses&, u32 last);
   // Asked for the node that stands for the chain; its inputs are the activations that come from outside. Whether it accepts
   // depends on no layout, since the chain is decided on before its producers are placed.
   Offer (*offer)(const LowerRequest&);
   bool forks = false;  // several of its nodes may read one of its values
+  // One of its values is read by nodes behind the last one, too: it is the chain's second output. Without one the chain is not taken.
+  bool keeps = false;
 };
 
 bool is_chain(const Node& node);

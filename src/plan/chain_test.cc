@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "graph/interpret.h"
 #include "graph/text.h"
 #include "octet/tuning.h"
 #include "ops/registry.h"
@@ -24,7 +27,7 @@ Candidate chain_kernel(const LowerRequest& request, const char* kernel, f64 cost
   Candidate candidate;
   candidate.kernel = kernel;
   candidate.inputs.assign(request.node.inputs.size(), Layout::linear);
-  candidate.outputs = {Layout::linear};
+  candidate.outputs.assign(request.node.outputs.size(), Layout::linear);
   candidate.cost = cost;
   return candidate;
 }
@@ -236,6 +239,45 @@ TEST(Chain, AValueThatTwoOfItsNodesRead) {
   EXPECT_THAT(kernels(true, "%y"), ElementsAre("pair"));
   EXPECT_THAT(kernels(false, "%y"), ElementsAre("alone", "alone", "alone", "alone"));
   EXPECT_THAT(kernels(true, "%y, %r"), ElementsAre("alone", "alone", "alone", "alone"));
+}
+
+// It is the chain's second output, read by what stands behind the chain; where it is not kept, where nobody else reads it, and where somebody reads it before the last node, the parts run alone.
+TEST(Chain, AValueThatOthersReadToo) {
+  pair_cost = 50;
+  const auto plan = [&](bool keeps, std::string_view behind) {
+    const ChainRule rules[] = {{"kept", find_pair, offer_pair, false, keeps}};
+    const ChainDevice device(rules);
+    const Graph graph = parse_graph(fmt::format(R"(graph "g"(%x: f32[2,3]) {{
+  %r: f32[2,3] = Relu(%x) name "first"
+  {}
+}})",
+                                                behind),
+                                    find_op);
+    const Target target{.device = &device, .host = &device};
+    return make_plan(graph, std::vector<Shape>{{2, 3}}, target);
+  };
+  constexpr std::string_view kBehind =
+      "%a: f32[2,3] = Abs(%r)\n  %y: f32[2,3] = Sqrt(%r)\n  return %y, %a";
+  const Plan kept = plan(true, kBehind);
+  EXPECT_THAT(kernels_of(kept), ElementsAre("pair", "alone"));
+  ASSERT_EQ(kept.graph.nodes[0].outputs.size(), 2U);
+  EXPECT_EQ(kept.graph.value(kept.graph.nodes[0].outputs[0]).name, "a");
+  EXPECT_EQ(kept.graph.value(kept.graph.nodes[0].outputs[1]).name, "r");
+  EXPECT_EQ(kept.graph.nodes[1].inputs[0], kept.graph.nodes[0].outputs[1]);
+  const std::vector<f32> values{-2, 1, 4, 9, -1, 16};
+  Tensor x(Dtype::f32, {2, 3});
+  std::ranges::copy(values, x.mutable_as<f32>().begin());
+  const std::vector<Tensor> both = interpret(kept.graph, std::vector<Tensor>{x});
+  EXPECT_THAT(both[0].as<f32>(), ::testing::ElementsAre(0, 1, 2, 3, 0, 4));
+  EXPECT_THAT(both[1].as<f32>(), ::testing::ElementsAre(0, 1, 4, 9, 0, 16));
+  EXPECT_THAT(kernels_of(plan(false, kBehind)), ElementsAre("alone", "alone", "alone"));
+  EXPECT_THAT(kernels_of(plan(true, "%y: f32[2,3] = Abs(%r)\n  return %y")),
+              ElementsAre("alone", "alone"));
+  EXPECT_THAT(kernels_of(plan(true, "%y: f32[2,3] = Abs(%r)\n  return %y, %r")),
+              ElementsAre("alone", "alone"));
+  EXPECT_THAT(
+      kernels_of(plan(true, "%s: f32[2,3] = Sqrt(%r)\n  %y: f32[2,3] = Abs(%r)\n  return %y, %s")),
+      ElementsAre("alone", "alone", "alone"));
 }
 
 std::vector<u32> find_product(const Graph& graph, const Uses& uses, u32 last) {

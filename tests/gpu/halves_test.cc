@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
+#include <tuple>
 
 #include "backends/backends.h"
+#include "graph/interpret.h"
 #include "graph/text.h"
 #include "half_text.h"
 #include "on_gpu.h"
@@ -237,6 +241,60 @@ TEST_F(GpuHalves, Rows) {
       EXPECT_THAT(names, Contains(HasSubstr("rms_norm_f32")));
       EXPECT_THAT(names, Not(Contains(AnyOf("reals", "half_reals"))));
       expect_near(graph, 1e6f);
+    }
+  }
+}
+
+// A normalization that a layer reads as codes and another as 16 bits stores both: the bytes of the definition, also where a value is on the edge of two codes or is none.
+TEST_F(GpuHalves, RowsAsReadAndAsCodes) {
+  for (const int count : {48, 96, 20}) {
+    for (const auto& [type, code, zero] :
+         {std::tuple{"f16", "s8", "0"}, {"bf16", "u8", "131"}, {"f16", "u8", "7"}}) {
+      std::string text = "graph \"g\"(%x: f32[5,7,COUNT], %v: f32[5,7,COUNT]) {\n" +
+                         weights("s", std::to_string(count).c_str(), count, 0.1f) + R"(
+  const %q: f32[] = {0.0078125}
+  const %z: CODE[] = {ZERO}
+  %a: f32[5,7,COUNT] = RoundTo(%x) {to="TYPE"}
+  %b: f32[5,7,COUNT] = RoundTo(%v) {to="TYPE"}
+  %c: f32[5,7,COUNT] = Add(%a, %b)
+  %d: f32[5,7,COUNT] = RoundTo(%c) {to="TYPE"}
+  %e: f32[5,7,COUNT] = NORM
+  %f: f32[5,7,COUNT] = RoundTo(%e) {to="TYPE"}
+  %g: CODE[5,7,COUNT] = QuantizeLinear(%f, %q, %z)
+  %h: f32[5,7,COUNT] = Add(%f, %a)
+  %y: f32[5,7,COUNT] = RoundTo(%h) {to="TYPE"}
+  return %y, %g
+})";
+      const bool centered = *type == 'f';
+      const auto set = [&](std::string_view word, const std::string& by) {
+        for (size_t at = 0; (at = text.find(word, at)) != text.npos;)
+          text.replace(at, word.size(), by);
+      };
+      set("NORM", centered ? "LayerNormalization(%d, %s, %s) {axis=-1, epsilon=1e-05}"
+                           : "RMSNormalization(%d, %s) {axis=-1, epsilon=1e-05}");
+      set("TYPE", type), set("CODE", code), set("ZERO", zero), set("COUNT", std::to_string(count));
+      const Graph graph = parse_graph(text, find_op);
+      const std::vector<std::string> names = kernels(graph);
+      EXPECT_THAT(names,
+                  Contains(HasSubstr(fmt::format("{}_norm_{}", centered ? "layer" : "rms", type)))
+                      .Times(1));
+      EXPECT_THAT(names, Contains(HasSubstr("_codes")).Times(1));
+      EXPECT_THAT(names, Not(Contains("quantize_halves")));
+      std::mt19937 random(3);
+      std::vector<Tensor> inputs;
+      for (const ValueId id : graph.inputs) {
+        inputs.emplace_back(graph.value(id).type.dtype, graph.value(id).type.shape);
+        for (f32& x : inputs.back().mutable_as<f32>())
+          x = static_cast<f32>(random() % 2000) / 500.0f - 2.0f;
+      }
+      inputs[0].mutable_as<f32>()[3] = std::numeric_limits<f32>::infinity();
+      const std::vector<Tensor> want = interpret(graph, inputs),
+                                got = run_on(graph, inputs, target());
+      EXPECT_EQ(std::memcmp(got[1].data(), want[1].data(), want[1].bytes()), 0) << text;
+      for (size_t i = 0; i < want[0].as<f32>().size(); ++i) {
+        const f32 y = got[0].as<f32>()[i], wanted = want[0].as<f32>()[i];
+        ASSERT_TRUE(y == wanted || (std::isnan(y) && std::isnan(wanted))) << i << ": " << text;
+      }
     }
   }
 }

@@ -17,7 +17,9 @@ namespace octet::cuda {
   std::vector<u32> find(const Graph& graph, const Uses& uses, u32 last); \
   Offer offer(const LowerRequest& request);
 #define FORKED_CHAIN CHAIN
+#define KEEPING_CHAIN CHAIN
 #include "backends/cuda/lower/chains.def"
+#undef KEEPING_CHAIN
 #undef FORKED_CHAIN
 #undef CHAIN
 
@@ -40,7 +42,9 @@ const Backend& cuda_backend() {
   static const std::vector<ChainRule> chains{
 #define CHAIN(name, find, offer) {name, find, offer},
 #define FORKED_CHAIN(name, find, offer) {name, find, offer, true},
+#define KEEPING_CHAIN(name, find, offer) {name, find, offer, false, true},
 #include "backends/cuda/lower/chains.def"
+#undef KEEPING_CHAIN
 #undef FORKED_CHAIN
 #undef CHAIN
   };

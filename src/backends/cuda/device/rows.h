@@ -14,16 +14,17 @@ namespace octet::cuda {
   FIELD(Number, rounded) /* to it; f32: it is not*/
 OCTET_SPEC(RowSum, ROW_SUM_FIELDS)
 
-#define ROW_VALUES_FIELDS(FIELD)                      \
-  FIELD(bool, x_codes)  /* x has codes, else reals */ \
-  FIELD(bool, x_signed) /* of s8 */                   \
-  FIELD(F32Bits, x_scale)                             \
-  FIELD(s32, x_zero_point)                            \
-  FIELD(Number, x_real) /* f32, f16 or bf16 */        \
-  FIELD(RowSum, sum)                                  \
-  FIELD(bool, y_codes) /* y has codes, else reals */  \
-  FIELD(Quantization, y)                              \
-  FIELD(Number, y_real)  /* f32, f16 or bf16 */       \
+#define ROW_VALUES_FIELDS(FIELD)                                \
+  FIELD(bool, x_codes)  /* x has codes, else reals */           \
+  FIELD(bool, x_signed) /* of s8 */                             \
+  FIELD(F32Bits, x_scale)                                       \
+  FIELD(s32, x_zero_point)                                      \
+  FIELD(Number, x_real) /* f32, f16 or bf16 */                  \
+  FIELD(RowSum, sum)                                            \
+  FIELD(bool, y_codes) /* y has codes, else reals */            \
+  FIELD(Quantization, y)                                        \
+  FIELD(Number, y_real)  /* f32, f16 or bf16 */                 \
+  FIELD(bool, codes_too) /* of reals of 16 bits, beside them */ \
   FIELD(Number, rounded) /* reals are rounded to this type; f32: are not */
 OCTET_SPEC(RowValues, ROW_VALUES_FIELDS)
 
@@ -34,6 +35,7 @@ struct RowsParams {
   const f32* scale;
   const f32* bias;
   u8* y;
+  u8* codes;  // values.codes_too: of y
 };
 
 }  // namespace octet::cuda

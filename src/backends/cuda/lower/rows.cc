@@ -18,6 +18,7 @@ RowValues row_values(const LowerRequest& request) {
                    .y_codes = is_code(y),
                    .y = {},
                    .y_real = Number::f32,
+                   .codes_too = false,
                    .rounded = Number::f32};
   if (!is_code(y)) return values;
   const Epilogue epilogue = epilogue_of(request.node);

@@ -32,6 +32,8 @@ Offer rows_offer(const LowerRequest& request, const RowsRequest& rows);
 
 // The same behind casts of 16 bits and a sum, and before a rounding: families/rows/halves.cc.
 std::vector<u32> find_half_rows(const Graph& graph, const Uses& uses, u32 last);
+// The same of a normalization with the codes that a QuantizeLinear makes of its result, which others read as it is.
+std::vector<u32> find_coded_rows(const Graph& graph, const Uses& uses, u32 last);
 Offer offer_half_rows(const LowerRequest& chain);
 
 // Whether norm_pairs takes rows: of whole 16 elements, few enough to keep.

@@ -16,6 +16,7 @@ constexpr RowValues v = s.values;
 constexpr s32 kCount = s.count, kParts = s.parts, kSteps = steps(s), kRowThreads = row_threads(s), kThreads = threads(s);
 constexpr s32 kAccesses = kCount / 16;            // of 16 codes
 constexpr bool kStaged = v.x_codes && v.y_codes;  // codes pass through shared memory
+constexpr bool kCodesStaged = kStaged || v.codes_too;  // those of results
 constexpr s32 kZeroY = v.y.zero_point;
 
 // Scale, then bias.
@@ -142,10 +143,8 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   const s64 row = wanted < s.rows ? wanted : s.rows - 1;
   const s32 own = threadIdx.x % kRowThreads / 8 * kSteps * 16 + threadIdx.x % 8 * 2;
   u8* codes = nullptr;
-  if constexpr (kStaged) {
-    codes = staged_row();
-    copy_row(codes, p.x + row * kCount);
-  }
+  if constexpr (kCodesStaged) codes = staged_row();
+  if constexpr (kStaged) copy_row(codes, p.x + row * kCount);
   Pair x[kSteps];
   if constexpr (!kStaged) {
 #pragma unroll
@@ -170,7 +169,11 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     const float2 bias = s.bias ? *(const float2*)(parameters[1] + 16 * e + own) : float2{0.0f, 0.0f};
     x[e] = {ended(x[e].even, inverse, scale.x, bias.x), ended(x[e].odd, inverse, scale.y, bias.y)};
   }
-  if constexpr (kStaged) {
+  if constexpr (v.codes_too) {
+#pragma unroll
+    for (s32 e = 0; e < kSteps; ++e) x[e] = {rounded_real<v.y_real>(x[e].even), rounded_real<v.y_real>(x[e].odd)};
+  }
+  if constexpr (kCodesStaged) {
     store_all(codes + own, x);
     __syncwarp();
   }
@@ -182,5 +185,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   } else {
 #pragma unroll
     for (s32 e = 0; e < kSteps; ++e) store_pair<v.y_real, v.rounded>(p.y, row * kCount + 16 * e + own, x[e]);
+    if constexpr (v.codes_too) copy_row(p.codes + row * kCount, codes);
   }
 }

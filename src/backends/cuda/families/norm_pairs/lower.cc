@@ -19,9 +19,9 @@ bool takes_parts(const RowsRequest& rows, s64 parts) {
 
 bool pairs_are_aligned(const BindArgs& bind) {
   constexpr s64 kAccess = 16;  // bytes, of four parameters
-  bool aligned = bind.output_offset(0) % kAccess == 0;
-  for (const s64 offset : bind.input_offsets) aligned = aligned && offset % kAccess == 0;
-  return aligned;
+  const auto is_aligned = [](s64 offset) { return offset % kAccess == 0; };
+  return std::ranges::all_of(bind.output_offsets, is_aligned) &&
+         std::ranges::all_of(bind.input_offsets, is_aligned);
 }
 
 Launch pairs_launch(const RowsRequest& rows, s64 parts, const Chip& chip) {

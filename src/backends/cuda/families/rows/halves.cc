@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/lower/code_reals.h"
+#include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/heads.h"
 #include "backends/cuda/lower/rows.h"
 #include "ops/shared/activation.h"
@@ -95,14 +97,25 @@ class Reader {
     if (std::string reason = read_rows(part_request(chain_, at), rows); !reason.empty())
       return reason;
     read_before(own.inputs[0], rows);
-    const Node& last = body_.nodes.back();
-    if (&last != &own) rows.values.rounded = rounding_of(body_, last);
-    if (!rows.values.y_codes)
-      rows.values.y_real = number_of(body_.value(last.outputs[0]).type.dtype);
+    rows.values.codes_too = body_.outputs.size() > 1;
+    const ValueId y = body_.outputs.back();
+    const Node& end = *producer(y);
+    if (&end != &own) rows.values.rounded = rounding_of(body_, end);
+    if (!rows.values.y_codes) rows.values.y_real = number_of(body_.value(y).type.dtype);
+    if (rows.values.codes_too) rows.values.y = quantization_of(body_.nodes.back());
     return {};
   }
 
  private:
+  Quantization quantization_of(const Node& quantize) const {
+    const CodeScale own = *code_scale_of(body_, quantize);
+    const CodeRange range = code_range(body_.value(quantize.outputs[0]).type.dtype);
+    return {.scale = bits_of(own.scale),
+            .reciprocal = bits_of(reciprocal_of(own.scale)),
+            .zero_point = own.zero_point,
+            .lo = range.lo,
+            .hi = range.hi};
+  }
   const Node* producer(ValueId id) const {
     for (const Node& node : body_.nodes) {
       if (node.outputs[0] == id) return &node;
@@ -142,6 +155,26 @@ class Reader {
 
 std::vector<u32> find_half_rows(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses).find(last);
+}
+
+std::vector<u32> find_coded_rows(const Graph& graph, const Uses& uses, u32 last) {
+  const Node& quantize = graph.nodes[last];
+  if (!is_plain_quantize(graph, quantize) || !is_read_once(graph, uses, quantize.inputs[0]))
+    return {};
+  const s32 read = uses.producer(quantize.inputs[0]);
+  if (read < 0 || !is_widening(graph, graph.nodes[static_cast<size_t>(read)])) return {};
+  const s32 stored = uses.producer(graph.nodes[static_cast<size_t>(read)].inputs[0]);
+  if (stored < 0 || !is_narrowing(graph, graph.nodes[static_cast<size_t>(stored)])) return {};
+  std::vector<u32> chain = Finder(graph, uses).find(static_cast<u32>(stored));
+  if (chain.empty() || !std::ranges::any_of(chain, [&](u32 n) {
+        return graph.nodes[n].op->name == "LayerNormalization" ||
+               graph.nodes[n].op->name == "RMSNormalization";
+      }))
+    return {};
+  chain.push_back(static_cast<u32>(read));
+  chain.push_back(last);
+  std::ranges::sort(chain);
+  return chain;
 }
 
 Offer offer_half_rows(const LowerRequest& chain) {

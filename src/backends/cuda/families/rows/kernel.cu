@@ -75,6 +75,8 @@ __device__ __forceinline__ void store(const RowsParams& p, s64 at, f32 y) {
     p.y[at] = (u8)quantized(y, value_of(v.y.scale), value_of(v.y.reciprocal), v.y.zero_point, v.y.lo, v.y.hi);
   } else {
     store_real<v.y_real, v.rounded>(p.y, at, y);
+    if constexpr (v.codes_too)
+      p.codes[at] = (u8)quantized(rounded_real<v.y_real>(y), value_of(v.y.scale), value_of(v.y.reciprocal), v.y.zero_point, v.y.lo, v.y.hi);
   }
 }
 

@@ -84,7 +84,8 @@ std::vector<BlobRecipe> blobs(const RowsRequest& rows) {
 
 Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
   std::string name = rows.name;
-  if (!rows.values.y_codes) name += fmt::format("_{}", dtype_name(request.outputs[0].dtype));
+  if (!rows.values.y_codes) name += fmt::format("_{}", dtype_name(request.outputs.back().dtype));
+  if (rows.values.codes_too) name += "_codes";
   if (parts > 1) name += fmt::format("_x{}", parts);
   Candidate candidate = candidate_of(request, name, rows.layout);
   for (size_t i = kScale; i < candidate.inputs.size(); ++i) candidate.inputs[i] = Layout::linear;
@@ -106,6 +107,7 @@ Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s6
         };
         RowsParams p{};
         p.x = data.input(rows.x_input), p.y = data.output();
+        if (rows.values.codes_too) p.codes = p.y, p.y = data.output(1);
         if (rows.values.sum.exists) p.added = data.input(rows.added_input);
         p.scale = parameter(kScale, rows.scale);
         p.bias = parameter(kBias, rows.bias);
