@@ -326,6 +326,30 @@ TEST(GpuSelfAttention, MasksOfAnyNumbers) {
   }
 }
 
+// Of all rows, of some, and of none the largest share is beyond the codes.
+TEST(GpuSelfAttention, SharesBeyondTheCodes) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const Target target = make_target(device->name(), 1, nullptr);
+  for (const f32 share : {2e-5f, 9e-5f, 1.5e-4f, 1e-3f}) {
+    for (const bool is_signed : {false, true}) {
+      const DearChains whatever_they_cost;
+      const AttentionCase c{.queries = 70,
+                            .keys = 130,
+                            .k_s8 = true,
+                            .shares_s8 = is_signed,
+                            .zero_shares = is_signed ? -128 : 0,
+                            .score = 3e-5f,
+                            .share = share};
+      const AttentionGraph graph(c, 23);
+      const size_t last = make_plan(graph.graph(), graph.shapes(), target).graph.nodes.size() - 1;
+      std::vector<std::string> kernels;
+      expect_cpu_bytes(graph.graph(), last, graph.inputs(), c.text(), kernels);
+    }
+  }
+}
+
 // A model may quantize with one zero point and dequantize with another.
 TEST(GpuSelfAttention, ZeroPointsThatContradict) {
   std::string why;

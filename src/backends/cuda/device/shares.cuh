@@ -36,12 +36,16 @@ template <class Own, class Seldom = SeldomShares<Own>>
 struct ShareWords {
   static constexpr Quantization q = Own::spec();
   f32 sum, low, high;
-  bool plain;  // no share of the row is beyond the codes
+  f32 most;     // powers of this and more have the last code: 1/4 beyond it, so that neither factor rounds to another
+  bool plain;   // products with either factor tell codes, of powers up to `most`
+  bool beyond;  // but a power of the row may be more
 
   __device__ __forceinline__ explicit ShareWords(f32 sum_of_row) : sum(sum_of_row) {
-    const f32 factor = Shares<Own, Seldom>(sum).factor;
+    const f32 factor = Shares<Own, Seldom>(sum).factor, last = (f32)(q.hi - q.zero_point) + 0.25f;
     low = f32_mul(factor, 1.0f - 0x1p-20f), high = f32_mul(factor, 1.0f + 0x1p-20f);
-    plain = q.lo <= q.zero_point && high < (f32)(q.hi - q.zero_point) + 0.25f;
+    most = f32_mul(f32_mul(sum, value_of(q.scale)), last);
+    plain = q.lo <= q.zero_point && high > 0x1p-100f && high < 0x1p100f;
+    beyond = plain && !(high < last);
   }
   static __device__ __forceinline__ u32 word(const f32 (&powers)[4], f32 factor) {
     const f32 magic = 0x1.8p+23f;

@@ -39,7 +39,7 @@ __device__ __forceinline__ void multiply_keys(const Team& team, Scores& acc) {
   for (s32 c = 0; c < kChunks; ++c)
 #pragma unroll
     for (s32 j = 0; j < 8; ++j) {
-      const int2 term = *(const int2*)(terms + c * 64 + j * 8);
+      const int2 term = kKeyTerms ? *(const int2*)(terms + c * 64 + j * 8) : int2{kMagic, kMagic};
       acc[c][4 * j] = acc[c][4 * j + 2] = term.x, acc[c][4 * j + 1] = acc[c][4 * j + 3] = term.y;
     }
 #pragma unroll
@@ -242,10 +242,19 @@ __device__ __forceinline__ u32 of_keys(const Team& team, s32 own, u32 word) {
 }
 
 // Powers become codes, four to a word.
-__device__ __forceinline__ void make_codes(const Team& team, const Scores& acc, const f32 (&sums)[2], Codes& codes) {
+__device__ __forceinline__ void make_codes(const Team& team, Scores& acc, const f32 (&sums)[2], Codes& codes) {
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
     const ShareWords<OwnShares, Seldom> shares(sums[half]);
+    if (shares.beyond) {
+#pragma unroll
+      for (s32 c = 0; c < kChunks; ++c)
+#pragma unroll
+        for (s32 i = 0; i < 16; ++i) {
+          s32& power = acc[c][i / 2 * 4 + 2 * half + i % 2];
+          power = bits_of(fminf(f32_bits(power), shares.most));
+        }
+    }
 #pragma unroll
     for (s32 c = 0; c < kChunks; ++c) {
       f32 powers[4][4];

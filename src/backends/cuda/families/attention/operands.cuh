@@ -23,6 +23,7 @@ constexpr u32 kOnes = 0x01010101u;
 constexpr s32 kMagic = 0x4B400000;  // as a float 2^23 + 2^22: integers near it are floats at a distance of 1
 constexpr s32 kSharesZero = s.shares.zero_point, kQueriesZero = s.q.zero_point;
 constexpr s32 kKeysZero = s.k.is_signed ? s.k.zero_point : s.k.zero_point - 128;  // as signed codes
+constexpr bool kKeyTerms = kQueriesZero != 0;  // else a key adds nothing to its scores
 constexpr s32 kValuesZero = s.v.is_signed ? s.v.zero_point : s.v.zero_point - 128;
 
 extern __shared__ u8 shared_memory[];
@@ -126,6 +127,7 @@ __device__ __forceinline__ void load_values(u8* to, const u8* from) {
 
 // Keys become signed. What a key adds to its scores: less the zero point of queries times its codes.
 __device__ __forceinline__ void finish_keys(u8* base) {
+  if constexpr (!kKeyTerms && s.k.is_signed) return;
   for (s32 row = threadIdx.x; row < kPaddedKeys; row += kThreads) {
     s32 sum = 0;
     for (s32 i = 0; i < kDepths * 4; ++i) {
@@ -135,7 +137,7 @@ __device__ __forceinline__ void finish_keys(u8* base) {
       if (16 * i < kHead) sum = add_codes<true>(c.x, add_codes<true>(c.y, add_codes<true>(c.z, add_codes<true>(c.w, sum))));
       *codes = c;
     }
-    ((s32*)(base + kOffKeyTerms))[row] = kMagic - kQueriesZero * sum;
+    if constexpr (kKeyTerms) ((s32*)(base + kOffKeyTerms))[row] = kMagic - kQueriesZero * sum;
   }
 }
 
