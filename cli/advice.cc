@@ -20,6 +20,7 @@ constexpr Advice kAdvice[] = {
      "--calib gives data, --calib-method another method"},
     {"CalibrationOptions.cache_of_any_model", "--force-cache",
      "--force-cache takes the cache of another model"},
+    {"CalibrationOptions.device", "--device", "--device cpu runs the model, as without the flag"},
     {"CalibrationOptions.equalize", "--equalize", "--equalize on takes it as it is"},
     {"CalibrationOptions.constant_data", "--constant-data", "--constant-data builds nevertheless"},
     {"CalibrationOptions.methods", "--calib-method",

@@ -112,6 +112,10 @@ void check_reproducible(const BuildOptions& options, const PrecisionPlan& plan) 
   if (!options.reproducible) return;
   if (options.calibration.data.data.empty())
     fail(Error::Code::invalid_argument, "--reproducible has no use without --calib");
+  if (options.calibration.device != "cpu") {
+    fail(Error::Code::invalid_argument,
+         "--reproducible runs the model on the scalar reference: it takes no --device");
+  }
   // "cpu" is the processor of this machine.
   if (plan.fastest && (plan.target.empty() || plan.target == "cpu")) {
     fail(Error::Code::invalid_argument,

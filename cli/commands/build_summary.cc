@@ -45,15 +45,21 @@ nlohmann::ordered_json inputs_json(const Engine& engine) {
   return list;
 }
 
+std::string whose_bytes(const Built& built) {
+  if (built.level == "none") return "the same on every machine: calibrated on the scalar reference";
+  const auto from = provenance(built.engine);
+  const bool on_device = from && !from->device.empty();
+  return fmt::format(
+      "of this machine: calibrated on {}, and {} may round otherwise (--reproducible)",
+      on_device ? sanitize(from->device) : "f32 kernels of level " + built.level,
+      on_device ? "another device" : "those of another");
+}
+
 // What calibration saw, and what the engine remembers of preparing images.
 void print_data(const Built& built) {
   const CompileReport& report = built.report;
   if (report.calibration_samples > 0) {
-    fmt::print("  bytes        {}\n",
-               built.level == "none"
-                   ? "the same on every machine: calibrated on the scalar reference"
-                   : "of this machine: calibrated on f32 kernels of level " + built.level +
-                         ", and those of another may round otherwise (--reproducible)");
+    fmt::print("  bytes        {}\n", whose_bytes(built));
     fmt::print("  calibration  {} samples{}, ranges by {}\n", report.calibration_samples,
                report.calibration_skipped > 0
                    ? fmt::format(", {} skipped", report.calibration_skipped)

@@ -211,6 +211,7 @@ int run(SensitivityFlags& options) {
   how.max_passes = options.max_passes;
   how.times = !options.no_times;
   how.threads = compile.threads;
+  how.device = options.calibration.device;
   how.monitor = compile.monitor;
   how.recall = [&](const std::string& key) { return journal.recall(key); };
   how.record = [&](const std::string& key, double loss) { journal.record(key, loss); };

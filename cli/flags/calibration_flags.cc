@@ -96,6 +96,8 @@ void check_uses(const CalibrationFlags& flags) {
     useless("--cache-header", "--calib-cache");
   if (flags.force_cache && !flags.cache->given()) useless("--force-cache", "--calib-cache");
   if (flags.constant_data && flags.data.data.empty()) useless("--constant-data", "--calib");
+  if (flags.device != "cpu" && flags.data.data.empty() && !flags.cache->given())
+    useless("--device", "--calib or --calib-cache");
   if (flags.equalize != "on" && flags.data.data.empty() && !flags.cache->given())
     useless("--equalize", "--calib or --calib-cache");
 }
@@ -162,6 +164,11 @@ void add_calibration_flags(CLI::App& app, Outputs& outputs, CalibrationFlags& fl
                  "ranges by hand: lines 'tensor: min max', or JSON; names may be patterns")
       ->type_name("FILE")
       ->group(kGroup);
+  app.add_option("--device", flags.device,
+                 "what runs the model over the calibration data: cpu, or cuda:N (an NVIDIA GPU)")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 std::optional<CalibrationOptions> calibration_options(const CalibrationFlags& flags) {
@@ -171,6 +178,7 @@ std::optional<CalibrationOptions> calibration_options(const CalibrationFlags& fl
   static_cast<DataOptions&>(options) = data_options(flags.data);
   options.constant_data = flags.constant_data;
   options.equalize = flags.equalize == "on";
+  options.device = flags.device;
   for (const std::string& method : flags.methods) add_method(method, options);
   if (flags.cache->given()) add_cache(flags, options);
   if (!flags.cache_header.empty()) check_header(flags, options);

@@ -25,6 +25,7 @@ struct CalibrationFlags {
   bool constant_data = false;
   std::string equalize = "on";
   std::filesystem::path ranges;
+  std::string device = "cpu";
 };
 
 void add_calibration_flags(CLI::App& app, Outputs& outputs, CalibrationFlags& flags);

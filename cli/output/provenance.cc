@@ -84,6 +84,7 @@ void add_ranges(const Provenance& from, CommandLine& line) {
   }
   line.flag("--ranges RANGES", !from.given.empty());
   line.flag("--equalize off", !from.equalize);
+  line.flag("--device DEVICE", !from.device.empty() && !from.data_hash.empty());
 }
 
 void add_graph(const Provenance& from, CommandLine& line) {
@@ -111,6 +112,7 @@ void print_making(const Provenance& from) {
   if (from.preprocess) print_line("images", to_json(*from.preprocess));
   if (from.samples > 0)
     print_line("data", hashed(fmt::format("{} samples", from.samples), from.data_hash));
+  print_line("run by", from.device);
   if (!from.cache_hash.empty()) print_line("cache", hashed("scales", from.cache_hash));
   if (!from.methods.empty()) print_line("ranges", hashed("by " + from.methods, from.ranges_hash));
 }

@@ -56,6 +56,9 @@ struct CalibrationOptions : DataOptions {
   bool equalize = true;
   // The codes of each convolution alone are tried on up to four samples, for PrecisionPlan::accuracy_time. Takes up to two runs over all samples.
   bool try_layers = false;
+  // What runs the model over the samples (octet/machine.h): "cpu", "cuda:0". Another than the CPU sums reals in another order, so that ranges differ in
+  // their last bits, as between instruction sets; the engine says which it was. Layers and methods are tried on the CPU.
+  std::string device = "cpu";
   bool make_cache = false;  // of what the data gave, into CompileReport::cache
   // Before whatever was calibrated. Each must match a tensor of the model.
   std::vector<GivenRange> ranges = {};

@@ -34,6 +34,7 @@ struct Provenance {
   // Where ranges came from; nothing where there was no calibration.
   std::string methods;  // all that chose a range: "entropy, given"
   int64_t samples = 0;
+  std::string device;     // the chip that ran them; empty: the CPU
   std::string data_hash;  // of all samples as the model gets them, in any order
   std::string
       cache_hash;  // of the calibration cache that scales were taken from, without the rest of what was seen

@@ -53,7 +53,8 @@ struct SensitivityOptions {
   int part = 0;
   int parts = 1;
   int threads = 1;
-  Monitor monitor = {};  // told of each trial as stage "layers"
+  std::string device = "cpu";  // what runs the trials, and what times are measured of
+  Monitor monitor = {};        // told of each trial as stage "layers"
   // Losses of an earlier call, by keys that tell model, data, ranges, metric, samples and trial; and those of this one as they come.
   std::function<std::optional<double>(const std::string& key)> recall = nullptr;
   std::function<void(const std::string& key, double loss)> record = nullptr;

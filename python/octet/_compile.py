@@ -98,6 +98,10 @@ def requested(asked: Mapping[str, Any]) -> tuple[_octet.CompileOptions, Iterator
         if calibration is None and cache is None:
             raise wrong("equalize=False has no use without calibration or a cache")
         options.leave_channels()
+    if asked["device"] is not None:
+        if calibration is None and cache is None:
+            raise wrong("device has no use without calibration or a cache")
+        options.set_device(asked["device"])
     samples = None
     if reads and isinstance(calibration, _octet.Observation):
         options.set_observation(calibration)
@@ -139,6 +143,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     skip_bad: bool = False,
     constant_data: bool = False,
     equalize: bool = True,
+    device: str | None = None,
     threads: int | None = None,
     weights_folder: str | os.PathLike | None = None,
     progress: Callable[[str, int, int], bool | None] | None = None,
@@ -176,6 +181,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         constant_data: Take data in which an input for images, or every input, is one number in all samples; otherwise that is an error.
         equalize: Bring channels that share a scale nearer to each other, by powers of two in the weights around them; the real model stays
             the same to the bit.
+        device: What runs the model over the samples: "cuda", "cuda:1"; None: the CPU. Ranges differ in their last bits.
         threads: Of calibration; None: one for each CPU that the process may use. The result is the same, whatever their number.
         weights_folder: Of a model that is given as bytes: where its weights files are.
         progress: Called with the stage ("import", "calibrate", ...), steps done and their number (0: not known). Returning False ends the

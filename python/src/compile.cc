@@ -140,6 +140,10 @@ void add_calibration(nb::class_<Options>& type) {
            })
       .def("take_constant_data",
            [](Options& options) { calibration(options).constant_data = true; })
+      .def(
+          "set_device",
+          [](Options& options, std::string name) { calibration(options).device = std::move(name); },
+          nb::arg("name"))
       .def("leave_channels", [](Options& options) { calibration(options).equalize = false; })
       .def("set_method", &set_method, nb::arg("pattern"), nb::arg("method"))
       .def("set_preprocess", &set_preprocess, nb::arg("json"), nb::arg("of_data"))

@@ -223,6 +223,7 @@ std::string write_cache_details(const CacheDetails& details) {
                {"data", details.data},
                {"samples", details.samples},
                {"bins", Histogram::kBins}};
+  if (!details.device.empty()) head["device"] = details.device;
   if (details.preprocess) head["preprocess"] = Json::parse(to_json(*details.preprocess));
   if (!details.inputs.empty()) head["inputs"] = profiles_json(details.inputs);
   std::string text = dumped(head);
@@ -247,6 +248,7 @@ CacheDetails read_cache_details(std::string_view text, const std::string& file) 
   details.data_hash = reader.text("data_hash");
   details.data = reader.text("data");
   details.samples = reader.integer("samples", 0, kMaxCount);
+  if (json.contains("device")) details.device = reader.text("device");
   if (json.contains("preprocess"))
     details.preprocess = preprocess_from_json(dumped(json["preprocess"]), file);
   if (json.contains("inputs")) details.inputs = profiles_from_json(json["inputs"], file);

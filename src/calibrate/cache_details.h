@@ -28,6 +28,7 @@ struct CacheDetails {
   std::string data_hash;  // empty: not known
   std::string data;       // as the user named it
   s64 samples = 0;
+  std::string device = {};  // the chip that ran the samples; empty: the CPU
   std::optional<Preprocess> preprocess;
   std::vector<InputProfile> inputs;    // empty: an older Octet did not say
   std::vector<LayerLoss> losses = {};  // empty: none was measured

@@ -97,6 +97,7 @@ CacheDetails details_of(const std::vector<f32>& values) {
                        .data_hash = "d",
                        .data = "photos",
                        .samples = 3,
+                       .device = "Chip \"1\"",
                        .preprocess = Preprocess(),
                        .inputs = {},
                        .tensors = {}};
@@ -123,6 +124,7 @@ TEST(CacheDetails, NumbersReadBackEqual) {
   const CacheDetails want = details_of(values);
   const CacheDetails got = read_cache_details(write_cache_details(want), "c.json");
   EXPECT_EQ(got.samples, 3);
+  EXPECT_EQ(got.device, "Chip \"1\"");
   EXPECT_EQ(got.preprocess, want.preprocess);
   ASSERT_EQ(got.tensors.size(), 1u);
   const Range &a = got.tensors[0].range, &b = want.tensors[0].range;
@@ -154,6 +156,7 @@ TEST(CacheDetails, AnyDamageIsOneError) {
   for (const std::string& damaged :
        {std::string(), std::string("[]"), text.substr(0, text.size() / 2),
         with("\"version\":1", "\"version\":2"), with("\"samples\":3", "\"samples\":-3"),
+        with("\"device\":\"Chip", "\"device\":3,\"other\":\"Chip"),
         with("\"min\":-3.0", "\"min\":1e300"), with("\"min\":-3.0", "\"min\":4.0"),
         with("\"zeros\":0", "\"zeros\":5"), with("\"method\":\"entropy\"", "\"method\":\"best\""),
         with("\"bin_width\"", "\"bins_width\""), with("\"tensors\":[", "\"tensors\":[7,"),

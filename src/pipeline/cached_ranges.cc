@@ -69,6 +69,7 @@ class CacheReader {
     Calibration& calibration = *result_.calibration;
     calibration.samples = details.samples;
     calibration.data = details.data;
+    calibration.device = std::move(details.device);
     calibration.data_hash = details.data_hash;
     calibration.preprocess = details.preprocess;
     calibration.losses = std::move(details.losses);
@@ -222,6 +223,7 @@ CalibrationCache make_cache(const FloatModel& model) {
                        .data_hash = calibration.data_hash,
                        .data = calibration.data.string(),
                        .samples = calibration.samples,
+                       .device = calibration.device,
                        .preprocess = calibration.preprocess,
                        .inputs = calibration.profiles,
                        .losses = calibration.losses,

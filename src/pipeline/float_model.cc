@@ -15,6 +15,7 @@
 #include "graph/op_traits.h"
 #include "graph/propagate.h"
 #include "octet/limits.h"
+#include "octet/machine.h"
 #include "passes/pass.h"
 #include "passes/real_weights.h"
 #include "pipeline/bodies.h"
@@ -74,7 +75,8 @@ std::string few_at_once(int samples, int threads) {
 void observe_samples(const Calibrating& work, SampleFeed& feed) {
   const bool tries = tries_samples(work.options);
   SampleChoice choice(tries ? kTriedSamples : kComparedSamples);
-  const ObserveOptions options{work.stage.threads, work.stage.monitor, &choice};
+  const ObserveOptions options{work.stage.threads, work.stage.monitor, &choice,
+                               work.options.device};
   const std::vector<ValueId> channels = work.options.equalize
                                             ? values_to_equalize(work.graph(), work.into.values)
                                             : std::vector<ValueId>();
@@ -163,6 +165,11 @@ void take_observation(const Calibrating& work) {
     fail(Error::Code::unsupported,
          "layers are to be tried on samples, and an observation keeps none; calibrate on data, or "
          "let what layers lose be estimated");
+  }
+  if (work.options.device != "cpu") {
+    fail_about("CalibrationOptions.device", Error::Code::unsupported,
+               "an observation was made on the CPU, and '{}' is to run the samples",
+               work.options.device);
   }
   const SeenSamples& seen = seen_for(*work.options.observation, work.model, work.options);
   const std::vector<TensorInfo> inputs = input_infos(work.graph());
@@ -255,6 +262,8 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   for (const TensorMethod& entry : options.methods) check_range_method(entry.method);
   auto calibration = std::make_shared<Calibration>();
   calibration->equalize = options.equalize;
+  // Before anything is read: it may be one that is not there.
+  if (options.device != "cpu") calibration->device = device_info(options.device).chip;
   calibration->values = values_to_observe(*model.graph);
   BodyCalibration bodies{body_values(model), {}};
   const Calibrating work{model, options, stage, *calibration, bodies};

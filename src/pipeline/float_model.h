@@ -32,6 +32,7 @@ struct Calibration {
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
   s64 rows = 1;                          // of a run
+  std::string device;                    // the chip that ran them; empty: the CPU
   std::vector<InputSummary> inputs;      // one for each input of the graph
   std::vector<InputProfile> profiles;    // likewise, or none: an older cache does not say
   std::optional<DataHandling> handling;  // of files
@@ -84,6 +85,7 @@ struct FloatModel {
 struct StageOptions {
   int threads = 1;
   Monitor monitor = {};
+  std::string device = "cpu";
 };
 
 // Name and type of each input, in order.

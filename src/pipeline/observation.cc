@@ -222,6 +222,10 @@ SampleObserver::SampleObserver(const SourceModel& model, int threads)
   if (!options.calibration) return;
   if (!options.calibration->states.empty())
     fail(Error::Code::unsupported, "states of sequences cannot be observed in parts");
+  if (options.calibration->device != "cpu") {
+    fail(Error::Code::unsupported, "samples are observed in parts on the CPU, not on '{}'",
+         options.calibration->device);
+  }
   if (tries_samples(*options.calibration)) {
     fail(Error::Code::unsupported,
          "the method 'auto' tries samples, and an observation keeps none; give another method");

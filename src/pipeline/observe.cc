@@ -47,7 +47,11 @@ std::vector<TensorInfo> infos_of(const Graph& graph, const std::vector<ValueId>&
 class Observer {
  public:
   Observer(const Observed& observed, SampleFeed& data, const ObserveOptions& options)
-      : observed_(observed), data_(data), options_(options), shared_(observed), seen_(observed) {
+      : observed_(observed),
+        data_(data),
+        options_(options),
+        shared_(observed, options.device),
+        seen_(observed) {
     if (observed.states.empty()) return;
     const Graph& graph = observed.graph;
     states_.emplace(observed.states, infos_of(graph, graph.inputs), infos_of(graph, graph.outputs));

@@ -22,6 +22,7 @@ struct ObserveOptions {
   int threads = 1;
   Monitor monitor = {};            // told of each sample as stage "calibrate"
   SampleChoice* choice = nullptr;  // gets every sample
+  std::string device = "cpu";      // of the contexts
 };
 
 struct TensorObservation {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/check.h"
+#include "core/error_testing.h"
 #include "core/memory.h"
 #include "graph/text.h"
 #include "octet/limits.h"
@@ -102,6 +103,31 @@ TEST(Observe, ThreadsChangeNothing) {
   const auto samples = samples_of_rows({1, 1, 3, 1, 2, 1, 1, 1, 4, 1, 1, 1});
   const Observations one = observe_all(graph, samples, 1);
   for (const int threads : {2, 5, 16}) expect_same(observe_all(graph, samples, threads), one);
+}
+
+// The device's queue runs late, and a third of the layers are the host's.
+TEST(Observe, ADeviceOfOtherMemoryShowsTheSame) {
+  const Graph graph = chain(6);
+  const auto samples = samples_of_rows({1, 1, 3, 1, 2});
+  const std::vector<ValueId> values = all_activations(graph);
+  const Observations want = observe_all(graph, samples, 1);
+  for (const int threads : {1, 3}) {
+    ListFeed feed(samples);
+    expect_same(observe({graph, values}, feed, {threads, {}, nullptr, "test:1"}), want);
+  }
+}
+
+// "test:0" runs the readers, too, on a thread of its own.
+TEST(Observe, ADeviceThatShowsNothingIsNoSilence) {
+  const Graph graph = chain(2);
+  const auto samples = samples_of_rows({1});
+  const std::vector<ValueId> values = all_activations(graph);
+  ListFeed feed(samples);
+  test::expect_error(
+      [&] {
+        observe({graph, values}, feed, {1, {}, nullptr, "test:0"});
+      },
+      Error::Code::unsupported, {"leaves no step to the host"});
 }
 
 // A KiB and more for each: only of values whose channels may change, and then it is among what another run takes.

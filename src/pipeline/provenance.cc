@@ -42,6 +42,7 @@ class RangeSummary {
 
   void finish(const FloatModel& model, Provenance& into) && {
     into.data_hash = model.calibration->data_hash;
+    into.device = model.calibration->device;
     into.equalize = model.calibration->equalize;
     if (scaled_by_cache_) into.cache_hash = model.calibration->cache_hash;
     into.ranges_hash = hash_.digest().hex();

@@ -20,15 +20,11 @@ constexpr const char* kProvenanceExpected = "what a build says of itself";
 constexpr s64 kMostNumber = std::numeric_limits<s64>::max();
 
 constexpr std::pair<const char*, std::string Provenance::*> kTexts[] = {
-    {"octet", &Provenance::version},
-    {"compiler", &Provenance::compiler},
-    {"model", &Provenance::model},
-    {"producer", &Provenance::producer},
-    {"model_hash", &Provenance::model_hash},
-    {"methods", &Provenance::methods},
-    {"data_hash", &Provenance::data_hash},
-    {"cache_hash", &Provenance::cache_hash},
-    {"ranges_hash", &Provenance::ranges_hash}};
+    {"octet", &Provenance::version},         {"compiler", &Provenance::compiler},
+    {"model", &Provenance::model},           {"producer", &Provenance::producer},
+    {"model_hash", &Provenance::model_hash}, {"methods", &Provenance::methods},
+    {"device", &Provenance::device},         {"data_hash", &Provenance::data_hash},
+    {"cache_hash", &Provenance::cache_hash}, {"ranges_hash", &Provenance::ranges_hash}};
 
 constexpr std::pair<const char*, bool PrecisionPlan::*> kSwitches[] = {
     {"int8", &PrecisionPlan::int8},       {"simulate", &PrecisionPlan::simulate},

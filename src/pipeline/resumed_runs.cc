@@ -119,7 +119,7 @@ ResumedRuns::ResumedRuns(const Graph& base, std::span<const std::vector<Tensor>>
       model->graph.outputs.push_back(id);
     }
   }
-  Context context = Inside::context(std::move(model), {}, store_);
+  Context context = Inside::context(std::move(model), {.device = stage_.device}, store_);
   const size_t own = base_.outputs.size();
   s64 room = 1;
   for (const std::vector<Tensor>& sample : samples) {
@@ -216,7 +216,8 @@ SampleOutputs ResumedRuns::run(const Rest& rest, size_t count) const {
   side_by_side(count, stage_.threads, [&](size_t i) {
     check_stop(stage_.monitor);
     std::unique_lock lock(mutex);
-    if (idle.empty()) idle.push_back(Inside::context(rest.model_, {}, store_));
+    if (idle.empty())
+      idle.push_back(Inside::context(rest.model_, {.device = stage_.device}, store_));
     Context context = std::move(idle.back());
     idle.pop_back();
     lock.unlock();

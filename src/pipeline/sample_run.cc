@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/check.h"
 #include "core/memory.h"
 #include "octet/limits.h"
 #include "runtime/context.h"
@@ -89,7 +90,8 @@ void Seen::clear() {
   for (std::vector<TensorObservation>& body : bodies) octet::clear(body);
 }
 
-SampleModel::SampleModel(const Observed& observed) : store(std::make_shared<PreparedStore>()) {
+SampleModel::SampleModel(const Observed& observed, std::string on)
+    : store(std::make_shared<PreparedStore>()), device(std::move(on)) {
   auto watched = std::make_shared<Model>();
   watched->graph = observed.graph;
   // Without a reader the nodes whose bodies are observed would not run, and the next step of a sequence reads states.
@@ -109,12 +111,13 @@ SampleRun::SampleRun(const Observed& observed, const SampleModel& shared)
       shared_(shared),
       counted_(observed),
       bodies_(watch_of_bodies()),
-      context_(Inside::context(shared.model, {}, shared.store)),
+      context_(Inside::context(shared.model, {.device = shared.device}, shared.store)),
       by_channels_(with_channels(observed)) {
   Inside::impl(context_).bodies.watch(&bodies_);
 }
 
 void SampleRun::seen(size_t index, const Tensor& value) {
+  looked_ = true;
   const Tensor own = of_samples(value, *sample_);
   observe(counted_.values[index], own);
   if (by_channels_[index]) counted_.values[index].channels.observe(own);
@@ -150,6 +153,7 @@ std::optional<s64> SampleRun::bytes_of_another(std::span<const Tensor> inputs) {
 
 std::span<const Tensor> SampleRun::run(const FedSample& sample, std::span<const Tensor> inputs) {
   sample_ = &sample;
+  looked_ = false;
   const Scope watching(*this);
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
@@ -159,6 +163,12 @@ std::span<const Tensor> SampleRun::run(const FedSample& sample, std::span<const 
     outputs_ = context_.run(inputs);
     planned_ = !Inside::impl(context_).last_was_staged;
     shapes_ = std::move(shapes);
+  }
+  // A device that has the readers too runs them where nobody looks, and ranges would be missing without a word.
+  if (!looked_ && !observed_.values.empty() && shared_.device != "cpu") {
+    fail_about("CalibrationOptions.device", Error::Code::unsupported,
+               "nothing that '{}' computes can be looked at: it leaves no step to the host",
+               shared_.device);
   }
   return std::span(outputs_).first(shared_.outputs);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/sample_feed.h"
@@ -31,9 +32,10 @@ struct Seen {
 struct SampleModel {
   std::shared_ptr<const Model> model;  // with a reader for each value that is observed
   std::shared_ptr<PreparedStore> store;
+  std::string device;
   size_t outputs = 0;  // of the graph itself: the first of the model's
 
-  explicit SampleModel(const Observed& observed);
+  explicit SampleModel(const Observed& observed, std::string device = "cpu");
 };
 
 // How many more runs of so many bytes each the memory limit has room for; a quarter of what is left stays for what runs do not know.
@@ -63,6 +65,7 @@ class SampleRun final : private ValueWatch {
   BodyWatch bodies_;
   Context context_;
   const FedSample* sample_ = nullptr;  // that is being run
+  bool looked_ = false;                // at a value of the run
   std::vector<bool> by_channels_;      // of each value that is observed
   bool planned_ = false;  // the types of the outputs follow from the shapes of the inputs
   std::vector<Shape> shapes_;

@@ -68,6 +68,42 @@ class Gpu(unittest.TestCase):
         self.run_digit()
         self.assertEqual((self.folder / "out.npz").read_bytes(), (self.folder / "cpu.npz").read_bytes())
 
+    def test_calibration(self):
+        data = ("--calib", digits() / "calib", "--max-samples", "6")
+        told, thresholds = {}, {}
+        for name, run, flags in (("cpu", octet, ()), ("gpu", self.on_gpu, ("--device", "cuda"))):
+            engine, cache = self.folder / f"{name}.octet", self.folder / f"{name}.cache"
+            run("build", MODEL, "--int8", *data, *flags, "--calib-cache", cache, "-o", engine, "--quiet")
+            told[name] = octet("inspect", engine, "--provenance", "--json").json
+            details = json.loads((self.folder / f"{name}.cache.json").read_text())
+            thresholds[name] = {one["name"]: one["threshold"] for one in details["tensors"]}
+        self.assertNotIn("device", told["cpu"]["provenance"])
+        self.assertEqual(told["gpu"]["provenance"]["device"], "Emulated GPU")
+        self.assertIn(" --device DEVICE", told["gpu"]["command"])
+        self.assertEqual(told["gpu"]["provenance"]["data_hash"], told["cpu"]["provenance"]["data_hash"])
+        # Sums of reals differ in their last bits, and ranges by a bin where they do.
+        self.assertEqual(set(thresholds["cpu"]), set(thresholds["gpu"]))
+        for tensor, threshold in thresholds["cpu"].items():
+            self.assertAlmostEqual(thresholds["gpu"][tensor] / threshold, 1, delta=2e-3, msg=tensor)
+        # The cache remembers the device: its engine is that of the data, to the byte.
+        octet("build", MODEL, "--int8", "--calib-cache", self.folder / "gpu.cache", "-o", self.folder / "again.octet", "--quiet")
+        self.assertEqual((self.folder / "again.octet").read_bytes(), (self.folder / "gpu.octet").read_bytes())
+
+    def test_calibration_refuses_what_it_cannot_do(self):
+        build = ("build", MODEL, "--int8", "--calib", digits() / "calib", "-o", "x.octet", "--device", "cuda")
+        self.assertIn("there is no device cuda:7", self.on_gpu(*build[:-1], "cuda:7", code=2).err)
+        self.assertIn("takes no --device", octet(*build, "--reproducible", code=2).err)
+        self.assertIn("--device has no use without", octet("build", MODEL, "-o", "x.octet", "--device", "cuda", code=2).err)
+        self.assertFalse((self.folder / "x.octet").exists())
+
+    def test_sensitivity(self):
+        flags = ("sensitivity", MODEL, "--calib", digits() / "calib", "--max-samples", "4", "--samples", "2", "--no-times", "--json")
+        cpu, gpu = octet(*flags).json, self.on_gpu(*flags, "--device", "cuda").json
+        losses = lambda result: {tuple(layer["layers"]): layer["alone"] for layer in result["layers"]}
+        self.assertEqual(set(losses(cpu)), set(losses(gpu)))
+        for layers, lost in losses(cpu).items():
+            self.assertAlmostEqual(losses(gpu)[layers] / lost, 1, delta=0.2, msg=layers)
+
     def test_devices(self):
         listed = self.on_gpu("devices", "--json", OCTET_EMULATED_DEVICES=2).json["devices"]
         self.assertEqual([d["name"] for d in listed], ["cpu", "cuda:0", "cuda:1"])

@@ -56,6 +56,16 @@ class FromTheArrays(unittest.TestCase):
         with self.assertRaisesRegex(octet.Error, "an observation keeps none"):
             compiled(calibration=octet.Observer(MODEL).observe(self.calibration[:4]), favor="speed")
 
+    def test_a_device_may_run_the_samples(self):
+        self.assertIn(b'\\"device\\":\\"test device\\"', compiled(calibration=self.calibration, device="test:1").to_bytes())
+        self.assertNotIn(b'\\"device\\"', self.engine.to_bytes())
+        with self.assertRaisesRegex(octet.Error, "device has no use without calibration"):
+            compiled(device="test:1")
+        with self.assertRaisesRegex(octet.Error, "no device"):
+            compiled(calibration=self.calibration, device="test:one")
+        with self.assertRaisesRegex(octet.Error, "an observation was made on the CPU"):
+            compiled(calibration=octet.Observer(MODEL).observe(self.calibration[:4]), device="test:1")
+
     def test_every_way_to_give_the_data_gives_the_same_engine(self):
         expected = self.engine.to_bytes()
         data = self.calibration

@@ -48,6 +48,7 @@ LayerTimes times_of(const Engine& engine, const SensitivityOptions& options, f64
   LayerTimes times;
   ProfileOptions how;
   how.threads = options.threads;
+  how.device = options.device;
   how.runs = 9;
   for (const LayerTime& time : profile(engine, options.samples[0], how)) {
     total += time.microseconds;
@@ -132,6 +133,7 @@ class Trials {
     add(model_.hash);
     add(options_.metric);
     add(cpu_isa());
+    if (options_.device != "cpu") add(device_info(options_.device).chip);
     add(std::string(octet_version()));
     for (const std::string& name : plan_.keep_float) add(name);
     for (ValueId id : values_to_observe(*model_.graph)) {
@@ -194,7 +196,7 @@ class Trials {
                f64 LayerEffect::*loss) {
     const std::span<const std::vector<Tensor>> samples(options_.samples);
     const ResumedRuns runs(graph_of(std::move(base)), samples.first(samples_),
-                           {options_.threads, options_.monitor});
+                           {options_.threads, options_.monitor, options_.device});
     if (runs.samples() < samples_) {
       samples_ = runs.samples();
       result_.samples = static_cast<s64>(samples_);
