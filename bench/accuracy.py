@@ -164,8 +164,10 @@ def measure(name, chosen):
     if "default" in tools:
         result["octet"]["default"] = timed(lambda: by_octet(case, chosen.flags.split()), seconds, "default")
     for effort in (2, 3):
-        if f"effort{effort}" in tools and search_flags(case, effort):
-            result["octet"][f"effort{effort}"] = timed(lambda: by_octet(case, search_flags(case, effort)), seconds, f"effort{effort}")
+        if f"effort{effort}" not in tools:
+            continue
+        flags = search_flags(case, effort)  # None: said as what has no answer
+        result["octet"][f"effort{effort}"] = flags and timed(lambda: by_octet(case, flags), seconds, f"effort{effort}")
     if "settings" in tools:
         result["settings"] = {key: timed(lambda: by_octet(case, flags), seconds, key) for key, flags in SETTINGS.items()}
     if "peers" in tools:
@@ -194,11 +196,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", default=",".join(accuracy_cases.USUAL),
                         help="also those of bench/kinds.py, whose weights bench/train_kinds.py leaves in --work")
-    parser.add_argument("--tools", default="default,settings,peers", help="of default, settings, effort2, effort3, peers")
+    parser.add_argument("--tools", help="of default, settings, effort2, effort3, peers [all with --json; without it no efforts, which take long]")
     parser.add_argument("--flags", default="", help="of octet build, added to the default")
     parser.add_argument("--work", type=pathlib.Path, help="where models of packages and what the peers measured are kept")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    chosen.tools = chosen.tools or "default,settings,peers" + (",effort2,effort3" if chosen.json else "")
     chosen.work = chosen.work or harness.scratch()
     chosen.work.mkdir(parents=True, exist_ok=True)
     networks = []

@@ -16,6 +16,10 @@ constexpr f64 kMostLostOfLayer = 0.02;
 constexpr f64 kEnough = 5e-4;
 // What layers that pay may be of all multiplications.
 constexpr f64 kMostMacs = 0.05;
+// One layer that loses more than half of what all lose, and is so little of the multiplications, is real where accuracy may take any time: its work in
+// f32 is estimated too high for it to pay where a function follows, and nothing else brings back so much.
+constexpr f64 kMostOfAll = 0.5;
+constexpr f64 kFewMacs = 0.01;
 
 // For each part by which the layer in f32 makes the engine slower.
 f64 worth(const LayerLoss& layer) {
@@ -39,11 +43,14 @@ std::vector<bool> worth_reals(std::span<const LayerLoss> layers, f64 most_slower
   std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return worth(layers[i]); });
   f64 left = 0, slower = 0, macs = 0;
   for (const LayerLoss& layer : layers) left += layer.lost;
+  const f64 half =
+      most_slower > 0 ? std::max(kEnough, left) * kMostOfAll : std::numeric_limits<f64>::infinity();
   for (const size_t i : order) {
     const LayerLoss& layer = layers[i];
     const bool fits = slower + layer.slower <= most_slower && macs + layer.macs <= kMostMacs;
     const bool pays = left > kEnough && layer.lost > 0;
-    const bool too_much = layer.lost > kMostLostOfLayer;
+    const bool too_much =
+        layer.lost > kMostLostOfLayer || (pays && layer.lost > half && layer.macs <= kFewMacs);
     real[i] = too_much || (fits && pays);
     if (!real[i]) continue;
     left -= layer.lost;

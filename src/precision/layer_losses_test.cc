@@ -34,6 +34,22 @@ TEST(LayerLosses, TooMuchIsTooMuchWhateverItTakes) {
   EXPECT_EQ(worth_reals(layers, 0.1), (std::vector<bool>{true, false}));
 }
 
+TEST(LayerLosses, HalfOfAllIsTooMuchWhereItIsLittleWork) {
+  const std::vector<LayerLoss> layers = {
+      {"a", 1e-3, 0.3, 0.01}, {"b", 3e-4, 0.3, 0.1}, {"c", 3e-4, 0.01, 0.01}};
+  EXPECT_EQ(worth_reals(layers, 0.02), (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(worth_reals(layers, 0), (std::vector<bool>{false, false, false}));
+  std::vector<LayerLoss> others = layers;
+  others[0].macs = 0.011;
+  EXPECT_EQ(worth_reals(others, 0.02), (std::vector<bool>{false, false, true}));
+  others = layers;
+  others[1].lost = 8e-4;
+  EXPECT_EQ(worth_reals(others, 0.02), (std::vector<bool>{false, false, true}));
+  // Of little that is lost no half is much.
+  EXPECT_EQ(worth_reals(std::vector<LayerLoss>{{"a", 4e-4, 0.3, 0.001}}, 0.02),
+            (std::vector<bool>{false}));
+}
+
 TEST(LayerLosses, WhatIsTooMuchLeavesOthersTheirTime) {
   const std::vector<LayerLoss> layers = {{"a", 0.5, 0.09, 0.04}, {"b", 0.01, 0.09, 0.04}};
   EXPECT_EQ(worth_reals(layers, 0.1), (std::vector<bool>{true, true}));
