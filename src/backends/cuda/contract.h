@@ -46,6 +46,13 @@
 
 namespace octet::cuda {
 
+// A member of a kernel's spec as a type, for helpers that are templates over it: `using End = Epilogue<PartOf<Made, &Spec::end>>`, where `Made` (kernel.cc
+// writes it) holds the spec that the kernel is compiled for.
+template <class Made, auto kMember>
+struct PartOf {
+  static constexpr auto spec() { return Made::spec().*kMember; }
+};
+
 // An f32 by its bits: infinities and NaN reach the kernel as they are.
 struct F32Bits {
   u32 bits;

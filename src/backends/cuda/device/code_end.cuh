@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a real to a code:
-//   struct OwnEnd { static constexpr CodeEndSpec spec() { return Made::spec().end; } };
-//   y = CodeEnd<OwnEnd>::code(t);
+//   y = CodeEnd<PartOf<Made, &Spec::end>>::code(t);
 #pragma once
 
 #include "backends/cuda/device/code_end.h"

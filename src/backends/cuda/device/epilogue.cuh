@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From accumulators to codes or reals: docs/numerics.md, sections 3 and 4. A kernel that ends one product or several names each end:
-//   struct OwnEnd { static constexpr EpilogueSpec spec() { return Made::spec().end; } };
-//   using End = Epilogue<OwnEnd>;
+//   using End = Epilogue<PartOf<Made, &Spec::end>>;
 #pragma once
 
 #include "backends/cuda/device/codes.cuh"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of reals -> what is stored. A kernel names its end:
-//   struct OwnEnd { static constexpr RealEnd spec() { return Made::spec().end; } };
-//   using End = RealEnding<OwnEnd>;  // or RealEnding<OwnEnd, true>
+//   using End = RealEnding<PartOf<Made, &Spec::end>>;  // or RealEnding<PartOf<Made, &Spec::end>, true>
 #pragma once
 
 #include "backends/cuda/device/elements.cuh"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes of a Softmax: each power of a row over their sum, quantized. A kernel names how:
-//   struct OwnShares { static constexpr Quantization spec() { return Made::spec().shares; } };
-//   const Shares<OwnShares> shares(sum);
+//   const Shares<PartOf<Made, &Spec::shares>> shares(sum);
 // What is called seldom, and by code that is unrolled far, are functions of SeldomShares, or of a struct that the kernel names in its place.
 #pragma once
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output pixels and the inputs that their windows meet, of one to three spatial axes. A kernel names its window, and how x lies:
-//   struct OwnWindow {
-//     static constexpr SpatialWindow window() { return Made::spec().window; }
-//     static constexpr PlaceStrides x() { return Made::spec().x; }
-//   };
-//   using Windows = WindowOf<OwnWindow>;
+//   using Windows = WindowOf<PartOf<Made, &Spec::window>, PartOf<Made, &Spec::x>>;
 #pragma once
 
 #include "backends/cuda/device/window.h"
@@ -16,17 +12,17 @@ struct Pixel {
   s32 d, h, w;  // of the first tap in x; transposed: times the stride, and of the last
 };
 
-// Offset of the pixel's first channel in an operand, of which Own::strides() are the PlaceStrides.
+// Offset of the pixel's first channel in an operand, of which Own::spec() are the PlaceStrides.
 template <class Own>
 __device__ __forceinline__ s64 offset_of(const Pixel& pixel) {
-  constexpr PlaceStrides by = Own::strides();
+  constexpr PlaceStrides by = Own::spec();
   return (s64)pixel.n * by.n + (s64)pixel.out_d * by.d + (s64)pixel.out_h * by.h + (s64)pixel.out_w * by.w;
 }
 
-template <class Own>
+template <class Window, class X>
 struct WindowOf {
-  static constexpr SpatialWindow s = Own::window();
-  static constexpr PlaceStrides x = Own::x();
+  static constexpr SpatialWindow s = Window::spec();
+  static constexpr PlaceStrides x = X::spec();
 
   static __device__ __forceinline__ Pixel pixel_of(s32 m) {
     Pixel pixel;

@@ -8,13 +8,8 @@
 // 16i + 4q + 2b + e of a row of values in shared memory is own key 16i + 8b + 2q + e, so that shares are an operand where they are.
 #include "backends/cuda/families/attention/operands.cuh"
 
-struct OwnContext {
-  static constexpr EpilogueSpec spec() { return Made::spec().context; }
-};
-using Context = Epilogue<OwnContext>;
-struct OwnShares {
-  static constexpr Quantization spec() { return Made::spec().shares; }
-};
+using Context = Epilogue<PartOf<Made, &Spec::context>>;
+using OwnShares = PartOf<Made, &Spec::shares>;
 // No templates: the compiler puts functions where they are defined, and the registers of a kernel hang on it.
 __device__ u8 exact_share_code(f32 power, f32 sum);
 __device__ u32 slow_share_codes(f32 a, f32 b, f32 c, f32 d, f32 sum);

@@ -37,15 +37,9 @@ __device__ __forceinline__ Heads heads_of(const Params& p, s64 batch) {
   return heads;
 }
 
-struct OwnQueries {
-  static constexpr Operand spec() { return Made::spec().q; }
-};
-struct OwnKeys {
-  static constexpr Operand spec() { return Made::spec().k; }
-};
-struct OwnValues {
-  static constexpr Operand spec() { return Made::spec().v; }
-};
+using OwnQueries = PartOf<Made, &Spec::q>;
+using OwnKeys = PartOf<Made, &Spec::k>;
+using OwnValues = PartOf<Made, &Spec::v>;
 
 // Rows `first` and further of `count`; what is not there, of rows and of a head's last 16, is zero.
 template <class Own, s32 kRows>

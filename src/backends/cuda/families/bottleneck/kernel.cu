@@ -77,22 +77,10 @@ struct Codes4 {
     return End::product_codes(t, nullptr, (const u8*)&shortcut);
   }
 };
-struct OwnReduce {
-  static constexpr EpilogueSpec spec() { return Made::spec().reduce; }
-};
-struct OwnSpatial {
-  static constexpr EpilogueSpec spec() { return Made::spec().spatial; }
-};
-struct OwnExpand {
-  static constexpr EpilogueSpec spec() { return Made::spec().expand; }
-};
-struct OwnProject {
-  static constexpr EpilogueSpec spec() { return Made::spec().project; }
-};
-using Reduce = Codes4<OwnReduce>;
-using Spatial = Codes4<OwnSpatial>;
-using Expand = Codes4<OwnExpand>;
-using Project = Codes4<OwnProject>;
+using Reduce = Codes4<PartOf<Made, &Spec::reduce>>;
+using Spatial = Codes4<PartOf<Made, &Spec::spatial>>;
+using Expand = Codes4<PartOf<Made, &Spec::expand>>;
+using Project = Codes4<PartOf<Made, &Spec::project>>;
 
 // Codes of 64 channels of a thread's two pixels: codes[i][p] are channels 16q + 4p to 16q + 4p + 3 of pixel px + 8i.
 typedef u32 Codes[2][4];

@@ -23,18 +23,10 @@ constexpr u32 kBorder = (u32)(s.border & 255) * 0x01010101u;
 
 extern __shared__ __align__(128) u8 shared_memory[];
 
-struct OwnReduce {
-  static constexpr EpilogueSpec spec() { return Made::spec().reduce; }
-};
-struct OwnSpatial {
-  static constexpr EpilogueSpec spec() { return Made::spec().spatial; }
-};
-struct OwnExpand {
-  static constexpr EpilogueSpec spec() { return Made::spec().expand; }
-};
-struct OwnProject {
-  static constexpr EpilogueSpec spec() { return Made::spec().project; }
-};
+using OwnReduce = PartOf<Made, &Spec::reduce>;
+using OwnSpatial = PartOf<Made, &Spec::spatial>;
+using OwnExpand = PartOf<Made, &Spec::expand>;
+using OwnProject = PartOf<Made, &Spec::project>;
 
 // Sums of a warp's pixels by 64 channels: of tile i, channels 16q + 2j and 16q + 2j + 1 (q = lane % 4) of pixels lane / 4 and 8 further.
 typedef s32 Sums[kM][8][4];

@@ -10,24 +10,11 @@ using namespace octet::cuda::conv_direct;
 constexpr Spec s = Made::spec();
 CONV_DIRECT_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using End = Epilogue<OwnEnd>;
-struct OwnWindow {
-  static constexpr SpatialWindow window() { return Made::spec().window; }
-  static constexpr PlaceStrides x() { return Made::spec().x; }
-};
-using Windows = WindowOf<OwnWindow>;
-struct OwnY {
-  static constexpr PlaceStrides strides() { return Made::spec().y; }
-};
-struct OwnResidual {
-  static constexpr PlaceStrides strides() { return Made::spec().residual; }
-};
-struct OwnAddend {
-  static constexpr PlaceStrides strides() { return Made::spec().addend; }
-};
+using End = Epilogue<PartOf<Made, &Spec::end>>;
+using Windows = WindowOf<PartOf<Made, &Spec::window>, PartOf<Made, &Spec::x>>;
+using OwnY = PartOf<Made, &Spec::y>;
+using OwnResidual = PartOf<Made, &Spec::residual>;
+using OwnAddend = PartOf<Made, &Spec::addend>;
 
 template <bool kWide>
 struct WeightOf {

@@ -9,10 +9,7 @@ using namespace octet::cuda::conv_mma;
 constexpr Spec s = Made::spec();
 CONV_MMA_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using End = Epilogue<OwnEnd>;
+using End = Epilogue<PartOf<Made, &Spec::end>>;
 
 constexpr ConvWindow w = s.window;
 constexpr s32 kBm = bm(s), kBn = bn(s), kBk = s.bk, kThreads = threads(s), kKTiles = k_tiles(s), kNTiles = n_tiles(s);

@@ -10,10 +10,7 @@ using namespace octet::cuda::conv_wgmma;
 constexpr Spec s = Made::spec();
 CONV_WGMMA_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEpilogue {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using End = Epilogue<OwnEpilogue>;
+using End = Epilogue<PartOf<Made, &Spec::end>>;
 struct OwnWindow {
   static constexpr TiledWindow spec() { return Made::spec().main; }
   static constexpr TiledMemory memory() { return conv_wgmma::memory(Made::spec()); }

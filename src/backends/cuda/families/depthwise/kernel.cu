@@ -8,10 +8,7 @@ using namespace octet::cuda::depthwise;
 constexpr Spec s = Made::spec();
 DEPTHWISE_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using End = Epilogue<OwnEnd>;
+using End = Epilogue<PartOf<Made, &Spec::end>>;
 
 constexpr ConvWindow window = s.window;
 constexpr s32 kRows = s.rows, kColumns = s.columns, kPixels = pixels(s), kGroups = pixel_groups(s), kInRows = in_rows(s);

@@ -9,10 +9,7 @@ using namespace octet::cuda::depthwise_real;
 constexpr Spec s = Made::spec();
 DEPTHWISE_REAL_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr RealEnd spec() { return Made::spec().end; }
-};
-using End = RealEnding<OwnEnd, true>;
+using End = RealEnding<PartOf<Made, &Spec::end>, true>;
 
 constexpr ConvWindow w = s.window;
 constexpr s32 kTaps = taps(s), kLanes = 16, kUsed = kTaps < kLanes ? kTaps : kLanes, kChannels = s.channels, kXBytes = bytes_of(s.x);

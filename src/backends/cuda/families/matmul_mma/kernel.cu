@@ -13,10 +13,7 @@ using namespace octet::cuda::matmul_mma;
 constexpr Spec s = Made::spec();
 MATMUL_MMA_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using End = Epilogue<OwnEnd>;
+using End = Epilogue<PartOf<Made, &Spec::end>>;
 
 constexpr s32 kBm = bm(s), kBn = bn(s), kBk = s.bk, kThreads = threads(s), kRun = run_of(s);
 constexpr s32 kKTiles = k_tiles(s), kMTiles = m_tiles(s), kNTiles = n_tiles(s), kStageBytes = stage_bytes(s);

@@ -10,10 +10,7 @@ using namespace octet::cuda::pool;
 constexpr Spec s = Made::spec();
 POOL_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr CodeEndSpec spec() { return Made::spec().end; }
-};
-using End = CodeEnd<OwnEnd>;
+using End = CodeEnd<PartOf<Made, &Spec::end>>;
 
 typedef Element<s.in> In;
 typedef Element<s.out> Out;

@@ -10,17 +10,9 @@ using namespace octet::cuda::product_f32;
 constexpr Spec s = Made::spec();
 PRODUCT_F32_RULES(OCTET_RULE_ASSERT)
 
-struct OwnWindow {
-  static constexpr SpatialWindow window() { return Made::spec().window; }
-  static constexpr PlaceStrides x() { return Made::spec().x; }
-};
-using Windows = WindowOf<OwnWindow>;
-struct OwnY {
-  static constexpr PlaceStrides strides() { return Made::spec().y; }
-};
-struct OwnResidual {
-  static constexpr PlaceStrides strides() { return Made::spec().residual_at; }
-};
+using Windows = WindowOf<PartOf<Made, &Spec::window>, PartOf<Made, &Spec::x>>;
+using OwnY = PartOf<Made, &Spec::y>;
+using OwnResidual = PartOf<Made, &Spec::residual_at>;
 
 constexpr s32 kTaps = taps(s.window), kDepth = depth(s), kM = s.pixels, kCin = s.cin, kCout = s.cout, kRowsEach = s.rows_each;
 constexpr s32 kBm = bm(s), kNTiles = n_tiles(s), kMTiles = m_tiles(s);

@@ -10,10 +10,7 @@ using namespace octet::cuda::product_terms;
 constexpr Spec s = Made::spec();
 PRODUCT_TERMS_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr RealEnd spec() { return Made::spec().end; }
-};
-using End = RealEnding<OwnEnd, true>;
+using End = RealEnding<PartOf<Made, &Spec::end>, true>;
 
 constexpr ConvWindow w = s.window;
 constexpr s32 kBm = bm(s), kBn = bn(s), kThreads = threads(s), kKTiles = k_tiles(s), kNTiles = n_tiles(s);

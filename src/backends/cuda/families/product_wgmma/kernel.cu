@@ -9,10 +9,7 @@ using namespace octet::cuda::product_wgmma;
 constexpr Spec s = Made::spec();
 PRODUCT_WGMMA_RULES(OCTET_RULE_ASSERT)
 
-struct OwnReal {
-  static constexpr RealEnd spec() { return Made::spec().end; }
-};
-using End = RealEnding<OwnReal, true>;
+using End = RealEnding<PartOf<Made, &Spec::end>, true>;
 struct OwnWindow {
   static constexpr TiledWindow spec() { return Made::spec().main; }
   static constexpr TiledMemory memory() { return product_wgmma::memory(Made::spec().main); }

@@ -9,9 +9,7 @@ using namespace octet::cuda::recurrent_inputs;
 constexpr Spec s = Made::spec();
 RECURRENT_INPUTS_RULES(OCTET_RULE_ASSERT)
 
-struct OwnWalk {
-  static constexpr RecurrentWalk spec() { return Made::spec().walk; }
-};
+using OwnWalk = PartOf<Made, &Spec::walk>;
 
 using X = Element<s.x>;
 constexpr s32 kRows = s.rows, kVectors = vectors(s), kRowTiles = row_tiles(s), kVectorTiles = vector_tiles(s);

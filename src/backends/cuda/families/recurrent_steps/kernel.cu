@@ -10,9 +10,7 @@ using namespace octet::cuda::recurrent_steps;
 constexpr Spec s = Made::spec();
 RECURRENT_STEPS_RULES(OCTET_RULE_ASSERT)
 
-struct OwnWalk {
-  static constexpr RecurrentWalk spec() { return Made::spec().walk; }
-};
+using OwnWalk = PartOf<Made, &Spec::walk>;
 
 constexpr s32 kGates = s.gates, kHidden = s.hidden, kUnits = s.units, kSequences = s.sequences, kEach = s.each, kThreads = s.threads;
 constexpr s32 kChunks = chunks(s), kBlockRows = block_rows(s), kUnitBlocks = unit_blocks(s), kGroups = groups(s), kItems = items(s);

@@ -11,18 +11,9 @@ using namespace octet::cuda::separable;
 constexpr Spec s = Made::spec();
 SEPARABLE_RULES(OCTET_RULE_ASSERT)
 
-struct OwnExpand {
-  static constexpr EpilogueSpec spec() { return Made::spec().expand_end; }
-};
-struct OwnWindow {
-  static constexpr EpilogueSpec spec() { return Made::spec().window_end; }
-};
-struct OwnProject {
-  static constexpr EpilogueSpec spec() { return Made::spec().project_end; }
-};
-using ExpandEnd = Epilogue<OwnExpand>;
-using WindowEnd = Epilogue<OwnWindow>;
-using ProjectEnd = Epilogue<OwnProject>;
+using ExpandEnd = Epilogue<PartOf<Made, &Spec::expand_end>>;
+using WindowEnd = Epilogue<PartOf<Made, &Spec::window_end>>;
+using ProjectEnd = Epilogue<PartOf<Made, &Spec::project_end>>;
 
 constexpr Sizes z = s.sizes;
 constexpr Memory m = memory(s.sizes, s.tile);

@@ -17,13 +17,8 @@ using namespace octet::cuda::stem;
 constexpr Spec s = Made::spec();
 STEM_RULES(OCTET_RULE_ASSERT)
 
-struct OwnEnd {
-  static constexpr EpilogueSpec spec() { return Made::spec().end; }
-};
-using CodeEnd = Epilogue<OwnEnd>;
-struct OwnRealEnd {
-  static constexpr RealEnd spec() { return Made::spec().real_end; }
-};
+using CodeEnd = Epilogue<PartOf<Made, &Spec::end>>;
+using OwnRealEnd = PartOf<Made, &Spec::real_end>;
 using SumsEnd = RealEnding<OwnRealEnd, true>;
 
 template <bool kReal>

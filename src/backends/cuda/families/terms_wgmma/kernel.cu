@@ -11,10 +11,7 @@ using namespace octet::cuda::terms_wgmma;
 constexpr Spec s = Made::spec();
 TERMS_WGMMA_RULES(OCTET_RULE_ASSERT)
 
-struct OwnReal {
-  static constexpr RealEnd spec() { return Made::spec().end; }
-};
-using End = RealEnding<OwnReal, true>;
+using End = RealEnding<PartOf<Made, &Spec::end>, true>;
 struct OwnWindow {
   static constexpr TiledWindow spec() { return Made::spec().main; }
   static constexpr TiledMemory memory() { return terms_wgmma::memory(Made::spec().main); }
