@@ -437,6 +437,7 @@ TEST_F(GpuHalfNeighbors, NarrowGroupsAreTakenTogether) {
 
 // A transposed convolution is a product for each phase of its outputs.
 TEST_F(GpuHalfNeighbors, TransposedConvolutions) {
+  const DearChains whatever_they_cost;  // of images as small as these
   struct Case {
     const char *kernel, *window;
     s64 height, width;  // of y
