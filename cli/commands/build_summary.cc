@@ -46,9 +46,10 @@ nlohmann::ordered_json inputs_json(const Engine& engine) {
 }
 
 std::string whose_bytes(const Built& built) {
-  if (built.level == "none") return "the same on every machine: calibrated on the scalar reference";
   const auto from = provenance(built.engine);
   const bool on_device = from && !from->device.empty();
+  if (built.level == "none" && !on_device)
+    return "the same on every machine: calibrated on the scalar reference";
   return fmt::format(
       "of this machine: calibrated on {}, and {} may round otherwise (--reproducible)",
       on_device ? sanitize(from->device) : "f32 kernels of level " + built.level,

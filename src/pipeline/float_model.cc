@@ -317,6 +317,12 @@ FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options
                       const StageOptions& stage) {
   CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
   check_cached_preprocess(model, options, cached.calibration->preprocess);
+  if (options.device != "cpu") {
+    device_info(options.device);  // one that is not there is an error all the same
+    cached.calibration->notes.push_back(
+        fmt::format("{}: ranges come from the cache, so nothing is measured on {}",
+                    options.cache->name, options.device));
+  }
   note_unknown_images(model, options, *cached.calibration);
   if (options.try_layers && cached.calibration->losses.empty()) {
     cached.calibration->notes.push_back(fmt::format(

@@ -472,6 +472,25 @@ TEST_F(GpuHalfNeighbors, TransposedConvolutions) {
   }
 }
 
+// Weights that two of them read are packed for the pads and strides of each.
+TEST_F(GpuHalfNeighbors, TransposedConvolutionsOfOneWeight) {
+  for (const char* order : {"%y, %z", "%z, %y"}) {
+    const Graph graph =
+        parse_graph("graph \"g\"(%x: f32[1,16,9,9]) {\n" + weights("w", "16,8,4,4", 16 * 8 * 16) +
+                        fmt::format(R"(
+  %y: f32[1,8,20,20] = ConvTranspose(%x, %w) {{strides=ints[2, 2]}}
+  %z: f32[1,8,18,18] = ConvTranspose(%x, %w) {{strides=ints[2, 2], pads=ints[1, 1, 1, 1]}}
+  return {}
+}})",
+                                    order),
+                    find_op);
+    EXPECT_THAT(kernels(graph), Contains(StartsWith("conv_transpose"))) << order;
+    std::mt19937 random(5);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    expect_near(graph, inputs, 1000.0f);
+  }
+}
+
 // The first layer of 16 bits and the pool behind it are one kernel: the largest of 3x3 numbers, or of their codes.
 TEST_F(GpuHalfNeighbors, FirstLayersWithAPool) {
   std::string why;

@@ -191,6 +191,7 @@ class Microsoft(unittest.TestCase):
         cases = {
             "apart": (apart, {}),
             "bias": ([*apart, self.reals(72)], {}),
+            "bias of wider values": ([*apart[:2], self.reals(2, 5, 32), self.reals(80)], {}),
             "masks": ([*apart, None, mask, self.reals(1, 4, 5, 5)], {"mask_filter_value": -50.0}),
             "other keys": ([apart[0], self.reals(2, 7, 24), self.reals(2, 7, 24)], {"scale": 0.25}),
             "past": ([*apart, None, None, None, *past], {"unidirectional": 1}),

@@ -54,7 +54,7 @@ void* GpuAllocator::allocate(size_t bytes) {
     Block block{nullptr, bytes};
     if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
       block = std::move(kept->second);
-      kept_.erase(kept);
+      drop(kept);
     } else {
       block.memory = fresh(bytes);
     }
@@ -73,8 +73,14 @@ std::shared_ptr<std::byte> GpuAllocator::fresh(size_t bytes) {
   } catch (const octet::Error& error) {
     if (error.code() != octet::Error::Code::out_of_memory || kept_.empty()) throw;
     kept_.clear();
+    kept_bytes_ = 0;
     return octet::allocate_on(memory_.device(), wanted);
   }
+}
+
+void GpuAllocator::drop(std::multimap<size_t, Block>::iterator kept) {
+  kept_bytes_ -= kept->first;
+  kept_.erase(kept);
 }
 
 void GpuAllocator::free(void* block) {
@@ -82,10 +88,12 @@ void GpuAllocator::free(void* block) {
     const std::lock_guard lock(mutex_);
     const auto used = used_.find(block);
     if (used == used_.end()) return;
-    if (kept_.size() >= kMostKept) kept_.erase(std::prev(kept_.end()));  // the largest
     Block freed = std::move(used->second);
     used_.erase(used);
-    kept_.emplace(freed.bytes, std::move(freed));
+    const size_t bytes = freed.bytes;
+    kept_bytes_ += bytes;
+    kept_.emplace(bytes, std::move(freed));
+    while (kept_.size() > kMostKept || kept_bytes_ > kMostKeptBytes) drop(std::prev(kept_.end()));
   });
   if (status != nullptr) host_.ReleaseStatus(status);
 }

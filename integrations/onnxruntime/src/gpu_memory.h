@@ -37,22 +37,25 @@ class GpuAllocator : public OrtAllocator {
   GpuAllocator(const Host& host, const GpuMemory& memory);
 
  private:
-  void* allocate(size_t bytes);
-  std::shared_ptr<std::byte> fresh(size_t bytes);
-  void free(void* block);
-
   struct Block {
     std::shared_ptr<std::byte> memory;
     size_t bytes = 0;
   };
 
+  void* allocate(size_t bytes);
+  std::shared_ptr<std::byte> fresh(size_t bytes);
+  void free(void* block);
+  void drop(std::multimap<size_t, Block>::iterator kept);
+
   static constexpr size_t kMostKept = 16;
+  static constexpr size_t kMostKeptBytes = size_t{256} << 20;
 
   const Host& host_;
   const GpuMemory& memory_;
   std::mutex mutex_;
   std::map<void*, Block> used_;
   std::multimap<size_t, Block> kept_;
+  size_t kept_bytes_ = 0;
 };
 
 class GpuCopies : public OrtDataTransferImpl {

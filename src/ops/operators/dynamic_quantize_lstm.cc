@@ -74,6 +74,7 @@ class Weights {
 };
 
 void parse(NodeParser& parser) {
+  parser.node.attrs.erase("layout");  // ONNX Runtime's has none
   Tensor w = Weights(parser, kW, kWScale, "weights of the input").reals();
   Tensor r = Weights(parser, kR, kRScale, "weights of the state").reals();
   Node& node = parser.node;

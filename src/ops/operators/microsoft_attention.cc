@@ -13,8 +13,8 @@ void parse(NodeParser& parser) {
   refuse_shared_past(parser, kPast);
   const std::vector<s64> sizes = take_hidden_sizes(parser);
   parser.required(kWeights);
-  const auto weights = parts_of_three(parser, kWeights, sizes);
-  const auto biases = parts_of_three(parser, kBias, sizes);
+  const auto weights = parts_of_three(parser, kWeights, {.rank = 2, .sizes = sizes});
+  const auto biases = parts_of_three(parser, kBias, {.sizes = sizes});
   const auto product = [&](size_t part) {
     const ValueId y = parser.emit_before("MatMul", {x, weights[part]});
     return biases[part] == kNoValue ? y : parser.emit_before("Add", {y, biases[part]});

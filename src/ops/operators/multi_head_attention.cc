@@ -48,10 +48,22 @@ void read_operands(NodeParser& parser, ContribAttention& attention) {
 
 void add_biases(NodeParser& parser, ContribAttention& attention) {
   if (!parser.has_input(kBias)) return;
-  const auto biases = parts_of_three(parser, kBias, {});
-  attention.q = parser.emit_before("Add", {attention.q, biases[0]});
-  attention.k = parser.emit_before("Add", {attention.k, biases[1]});
-  attention.v = parser.emit_before("Add", {attention.v, biases[2]});
+  const TensorType bias = known_input(parser, kBias, "biases").type();
+  if (bias.shape.rank() != 1)
+    fail(Error::Code::invalid_model, "the bias is {}, expected one axis", to_string(bias));
+  // Those of queries and keys are as many as a query has columns, the rest is of values.
+  Attrs last;
+  set_attribute<&ShapeAttributes::start>(last, 2);
+  const ValueId size = parser.emit_before("Shape", {attention.q}, std::move(last));
+  const ValueId both = parser.emit_before("Add", {size, size});
+  const ValueId none = s64s(parser, {0}), all = s64s(parser, {bias.shape.elements()});
+  const auto add = [&](ValueId& to, ValueId begin, ValueId end) {
+    const ValueId part = parser.emit_before("Slice", {parser.node.input(kBias), begin, end, none});
+    to = parser.emit_before("Add", {to, part});
+  };
+  add(attention.q, none, size);
+  add(attention.k, size, both);
+  add(attention.v, both, all);
 }
 
 void parse(NodeParser& parser) {

@@ -18,9 +18,9 @@ class PartProducts {
         x_(parser.required(kX)),
         x_scale_(parser.required(kXScale)),
         x_zero_(parser.node.input(kXZero)),
-        weights_(parts_of_three(parser, kWeights, {})),
-        scales_(parts_of_three(parser, kWeightScale, {})),
-        zeros_(parts_of_three(parser, kWeightZero, {})),
+        weights_(parts_of_three(parser, kWeights, {.rank = 2})),
+        scales_(parts_of_three(parser, kWeightScale, {.shared = true})),
+        zeros_(parts_of_three(parser, kWeightZero, {.shared = true})),
         biases_(parts_of_three(parser, kBias, {})) {}
 
   ValueId operator()(size_t part) {

@@ -27,27 +27,38 @@ ValueId dimension(NodeParser& parser, ValueId id, s64 axis) {
   return parser.emit_before("Shape", {id}, std::move(one));
 }
 
-// 0, 1, .. for each key, those of the past too.
-ValueId key_places(NodeParser& parser, const ContribAttention& attention) {
-  ValueId keys = dimension(parser, attention.k, 1);
-  if (attention.past_k != kNoValue)
-    keys = parser.emit_before("Add", {keys, dimension(parser, attention.past_k, 2)});
-  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
-                one = parser.add_constant(Tensor::scalar<s64>(1));
-  return parser.emit_before("Range", {zero, parser.emit_before("Squeeze", {keys}), one});
+// How many keys there are with those of the past, [1].
+ValueId key_count(NodeParser& parser, const ContribAttention& attention) {
+  const ValueId keys = dimension(parser, attention.k, 1);
+  if (attention.past_k == kNoValue) return keys;
+  return parser.emit_before("Add", {keys, dimension(parser, attention.past_k, 2)});
 }
 
-// Which keys are seen, [batch, keys]. The mask is a number for each key or, with one column, how many keys each image has; which, only shapes tell. Of one key
-// both say the same.
+// 0, 1, .. for each key, as s32.
+ValueId key_places(NodeParser& parser, ValueId keys) {
+  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
+                one = parser.add_constant(Tensor::scalar<s64>(1));
+  Attrs to;
+  set_attribute<&CastAttributes::to>(to, Dtype::s32);
+  const ValueId end = parser.emit_before("Squeeze", {keys});
+  return parser.emit_before("Cast", {parser.emit_before("Range", {zero, end, one})}, std::move(to));
+}
+
+// Which keys are seen, [batch, keys]. The mask, s32, has a number for each key or, with one axis, says how many keys each image has; which, only shapes tell.
 ValueId seen_keys(NodeParser& parser, const ContribAttention& attention) {
-  Attrs whole;
-  set_attribute<&CastAttributes::to>(whole, Dtype::s64);
-  const ValueId numbers = parser.emit_before("Cast", {attention.shown}, std::move(whole));
-  const ValueId mask = parser.emit_before("Reshape", {numbers, s64s(parser, {0, -1})});
-  const ValueId are_lengths =
-      parser.emit_before("Equal", {dimension(parser, mask, 1), s64s(parser, {1})});
-  const ValueId before_end = parser.emit_before("Less", {key_places(parser, attention), mask});
-  const ValueId shown = parser.emit_before("Greater", {mask, s64s(parser, {0})});
+  const ValueId keys = key_count(parser, attention), one = s64s(parser, {1});
+  const ValueId rank =
+      parser.emit_before("Shape", {parser.emit_before("Shape", {attention.shown})});
+  const ValueId are_lengths = parser.emit_before("Equal", {rank, one});
+  const ValueId columns = parser.emit_before("Where", {are_lengths, one, keys});
+  Attrs first;
+  set_attribute<&ConcatAttributes::axis>(first, 0);
+  const ValueId shape =
+      parser.emit_before("Concat", {s64s(parser, {0}), columns}, std::move(first));
+  const ValueId mask = parser.emit_before("Reshape", {attention.shown, shape});
+  const ValueId before_end = parser.emit_before("Less", {key_places(parser, keys), mask});
+  const ValueId none = parser.add_constant(Tensor::scalar<s32>(0));
+  const ValueId shown = parser.emit_before("Greater", {mask, none});
   return parser.emit_before("Where", {are_lengths, before_end, shown});
 }
 
@@ -86,13 +97,16 @@ void become_attention(NodeParser& parser, const ContribAttention& attention) {
   parser.become("Attention");
 }
 
-std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const std::vector<s64>& sizes) {
+std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const Columns& columns_of) {
   const ValueId whole = parser.node.input(i);
   if (whole == kNoValue) return std::vector<ValueId>(kParts, kNoValue);
   const TensorType type = known_input(parser, i, "weights or biases").type();
-  if (type.shape.elements() == 1) return std::vector<ValueId>(kParts, whole);
-  const s64 columns = type.shape.rank() == 0 ? 0 : type.shape[type.shape.rank() - 1];
-  std::vector<s64> each = sizes;
+  if (columns_of.shared && type.shape.elements() == 1) return std::vector<ValueId>(kParts, whole);
+  if (type.shape.rank() != columns_of.rank)
+    fail(Error::Code::invalid_model, "input {} is {}, expected {} axes", i, to_string(type),
+         columns_of.rank);
+  const s64 columns = type.shape[columns_of.rank - 1];
+  std::vector<s64> each = columns_of.sizes;
   if (each.empty()) each.assign(kParts, columns / kParts);
   s64 sum = 0;
   bool positive = std::ssize(each) == kParts;

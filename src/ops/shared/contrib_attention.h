@@ -10,7 +10,7 @@ namespace octet {
 struct ContribAttention {
   ValueId q = kNoValue, k = kNoValue, v = kNoValue;
   ValueId shown =
-      kNoValue;  // integers: [batch, keys], above 0 where a key is seen, or [batch], how many are
+      kNoValue;  // s32: [batch, keys], above 0 where a key is seen, or [batch], how many are
   ValueId bias = kNoValue;  // added to the scores, broadcast to [batch, heads, queries, keys]
   ValueId past_k = kNoValue, past_v = kNoValue;
 };
@@ -19,10 +19,16 @@ struct ContribAttention {
 // they cannot be.
 void become_attention(NodeParser& parser, const ContribAttention& attention);
 
-// Input i, a constant, in three parts along its last axis: weights, biases or scales of three products lie side by side, `sizes` columns of each, or equally
-// many where that is empty. What has one element is the same for each, as is an input that is left out. Throws Error(unsupported) for what is computed,
-// Error(invalid_model) where columns cannot be parted.
-std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const std::vector<s64>& sizes);
+// How columns of queries, keys and values lie side by side along the last axis of a constant.
+struct Columns {
+  int rank = 1;
+  std::vector<s64> sizes = {};  // of each; empty: equally many
+  bool shared = false;          // one element may stand for all, as of scales
+};
+
+// Input i, a constant, in its three parts; kNoValue thrice where it is left out. Throws Error(unsupported) for what is computed, Error(invalid_model) where
+// columns cannot be parted.
+std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const Columns& columns_of);
 
 // `qkv_hidden_sizes` of com.microsoft's Attention and QAttention, empty where the node has none.
 std::vector<s64> take_hidden_sizes(NodeParser& parser);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ops/attributes/codes.h"
 #include "ops/attributes/moves.h"
 #include "ops/attributes/reduction.h"
 
@@ -23,10 +24,13 @@ ValueId one_axis(NodeParser& parser, s64 axis) {
   return parser.add_constant(Tensor::of<s64>(Shape{1}, std::vector<s64>{axis}));
 }
 
-// Rows 0, 1, .. of the table, as many as the words of an image.
+// Rows 0, 1, .. of the table, as many as the words of an image; one that has not so many is refused by Gather.
 ValueId first_rows(NodeParser& parser, const EmbeddedTokens& tokens) {
-  const ValueId end = dimension(parser, tokens, 1), zero = one_axis(parser, 0);
-  return parser.emit_before("Slice", {tokens.position_table, zero, end, zero});
+  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
+                one = parser.add_constant(Tensor::scalar<s64>(1));
+  const ValueId end = parser.emit_before("Squeeze", {dimension(parser, tokens, 1)});
+  return parser.emit_before("Gather",
+                            {tokens.position_table, parser.emit_before("Range", {zero, end, one})});
 }
 
 void give_lengths(NodeParser& parser, const EmbeddedTokens& tokens) {
@@ -38,7 +42,12 @@ void give_lengths(NodeParser& parser, const EmbeddedTokens& tokens) {
     return;
   }
   set_attribute<&ReduceAttributes::keepdims>(attrs, false);
-  parser.give(kEmbedLengths, "ReduceSum", {tokens.shown, one_axis(parser, 1)}, std::move(attrs));
+  Attrs whole;
+  set_attribute<&CastAttributes::to>(whole, Dtype::s32);
+  const ValueId one = parser.add_constant(Tensor::scalar<s32>(1));
+  const ValueId is_shown = parser.emit_before("Equal", {tokens.shown, one});
+  const ValueId counted = parser.emit_before("Cast", {is_shown}, std::move(whole));
+  parser.give(kEmbedLengths, "ReduceSum", {counted, one_axis(parser, 1)}, std::move(attrs));
 }
 
 }  // namespace

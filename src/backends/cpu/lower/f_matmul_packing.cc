@@ -86,6 +86,7 @@ std::string packing_reject(const LowerRequest& request) {
   if (dnnl_reject(request).empty()) return "oneDNN has kernels for it";
   if (request.has_input(kSumBias) && request.constant(kSumBias) == nullptr)
     return "the bias is not constant";
+  if (request.constant(kAddend) != nullptr) return "the addend is constant";
   if (request.outputs[0].shape.elements() == 0 || request.inputs[kLeft].shape.elements() == 0)
     return "an operand is empty";
   return {};
