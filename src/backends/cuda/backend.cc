@@ -11,6 +11,7 @@
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/plugin.h"
 #include "backends/cuda/lowerings.h"
+#include "ops/attributes/window.h"
 
 namespace octet::cuda {
 
@@ -42,7 +43,8 @@ void own_transposed_weights(Graph& graph) {
   for (Node& node : graph.nodes) {
     if (node.op->name != "ConvTranspose" || !graph.is_constant(node.input(1))) continue;
     const ValueId weights = node.inputs[1];
-    if (readers[weights] == 1 && !node.attrs.has("output_shape")) continue;
+    if (readers[weights] == 1 && !has_attribute<&ConvTransposeAttributes::output_shape>(node))
+      continue;
     node.inputs[1] =
         graph.add_constant(node.name + "_weights", graph.value(weights).constant.clone());
   }
