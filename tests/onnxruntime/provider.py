@@ -70,6 +70,22 @@ def run_octet(model, feeds):
         return dict(outputs)
 
 
+def with_foreign_node(model):
+    """The model with a node in its middle that Octet does not take: com.microsoft's Pad, by nothing, behind the first convolution."""
+    onnx = harness.need("onnx")
+    made = onnx.shape_inference.infer_shapes(onnx.load(model))  # ONNX Runtime infers none behind this operator
+    conv = next(i for i, node in enumerate(made.graph.node) if node.op_type == "Conv")
+    output = made.graph.node[conv].output[0]
+    made.graph.node[conv].output[0] = "before_foreign"
+    made.graph.initializer.append(onnx.helper.make_tensor("no_pads", onnx.TensorProto.INT64, [8], [0] * 8))
+    pad = onnx.helper.make_node("Pad", ["before_foreign", "no_pads"], [output], name="foreign", domain="com.microsoft")
+    made.graph.node.insert(conv + 1, pad)
+    made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    path = harness.scratch() / "foreign.onnx"
+    onnx.save(made, path)
+    return path
+
+
 def run(made, feeds):
     """Outputs by name."""
     return dict(zip([o.name for o in made.get_outputs()], made.run(None, feeds)))

@@ -171,12 +171,14 @@ class Chooser {
 };
 
 // Of each node those that read what it makes.
-std::vector<std::set<size_t>> readers_of(const Graph& graph) {
+using Readers = std::vector<std::set<size_t>>;
+
+Readers readers_of(const Graph& graph) {
   std::map<std::string, size_t> makers;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string& name : graph.nodes[i].outputs) makers[name] = i;
   }
-  std::vector<std::set<size_t>> readers(graph.nodes.size());
+  Readers readers(graph.nodes.size());
   for (const auto& [name, all] : graph.readers) {
     const auto maker = makers.find(name);
     if (name.empty() || maker == makers.end()) continue;
@@ -185,17 +187,54 @@ std::vector<std::set<size_t>> readers_of(const Graph& graph) {
   return readers;
 }
 
+// Nodes that make something of constants alone, such as the weights that codes stand for, for nodes that are wanted alone. They could run at any time, and
+// belong to whoever reads them: a layer whose weights came from another part would not know that they are codes.
+std::vector<bool> weights_of(const Graph& graph, const Readers& readers,
+                             const std::vector<bool>& wanted) {
+  std::set<std::string> known = graph.constants;
+  std::vector<bool> weights(graph.nodes.size());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    const auto is_known = [&](const std::string& name) {
+      return name.empty() || known.contains(name);
+    };
+    const auto is_wanted = [&](size_t reader) { return wanted[reader]; };
+    weights[i] = wanted[i] && !readers[i].empty() &&
+                 std::all_of(node.inputs.begin(), node.inputs.end(), is_known) &&
+                 std::all_of(readers[i].begin(), readers[i].end(), is_wanted);
+    if (weights[i]) known.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return weights;
+}
+
+// Each of them goes into the first part that reads it: later ones may depend on that part. Readers come behind what they read.
+void add_weights(const Readers& readers, const std::vector<bool>& weights,
+                 std::vector<std::vector<size_t>>& parts) {
+  std::vector<size_t> place(weights.size(), parts.size());
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (const size_t node : parts[p]) place[node] = p;
+  }
+  for (size_t i = weights.size(); i-- > 0;) {
+    if (!weights[i]) continue;
+    for (const size_t reader : readers[i]) place[i] = std::min(place[i], place[reader]);
+    parts[place[i]].push_back(i);
+  }
+  for (auto& part : parts) std::sort(part.begin(), part.end());
+}
+
 }  // namespace
 
 std::vector<std::vector<size_t>> parts_of(const Graph& graph, const std::vector<bool>& wanted) {
   const auto readers = readers_of(graph);
+  const auto weights = weights_of(graph, readers, wanted);
   std::vector<size_t> missing(graph.nodes.size(), 0);
-  for (const auto& all : readers) {
-    for (const size_t reader : all) ++missing[reader];
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (weights[i]) continue;
+    for (const size_t reader : readers[i]) ++missing[reader];
   }
   std::set<size_t> ready[2];  // of nodes that are left, and of those that are wanted
   for (size_t i = 0; i < missing.size(); ++i) {
-    if (missing[i] == 0) ready[wanted[i]].insert(i);
+    if (missing[i] == 0 && !weights[i]) ready[wanted[i]].insert(i);
   }
   // Takes nodes of one side, whose inputs are all there, as long as there are any: so a part is closed before anything that needs it from outside
   // runs.
@@ -209,7 +248,6 @@ std::vector<std::vector<size_t>> parts_of(const Graph& graph, const std::vector<
         if (--missing[reader] == 0) ready[wanted[reader]].insert(reader);
       }
     }
-    std::sort(part.begin(), part.end());
     return part;
   };
   std::vector<std::vector<size_t>> parts;
@@ -218,6 +256,7 @@ std::vector<std::vector<size_t>> parts_of(const Graph& graph, const std::vector<
     auto part = drain(true);
     if (!part.empty()) parts.push_back(std::move(part));
   }
+  add_weights(readers, weights, parts);
   return parts;
 }
 

@@ -141,6 +141,16 @@ PartNode::Bound& PartNode::bound(int slot) {
   return *bound;
 }
 
+// Whoever is before or behind this node may be ONNX Runtime's on the host.
+std::string_view PartNode::memory_of(const OrtValue* value) const {
+  const Host& host = session_.host;
+  if (!on_gpu()) return session_.options.memory;
+  const OrtMemoryDevice* device = host.Value_GetMemoryDevice(value);
+  return host.MemoryDevice_GetDeviceType(device) == kMemoryOfHost
+             ? "cpu"
+             : std::string_view(session_.options.memory);
+}
+
 octet::TensorView PartNode::input(OrtKernelContext* context, size_t index) const {
   const Host& host = session_.host;
   const OrtValue* value = nullptr;
@@ -150,8 +160,7 @@ octet::TensorView PartNode::input(OrtKernelContext* context, size_t index) const
     throw Error(Error::Code::invalid_argument, "input " + std::to_string(index) + " is missing");
   }
   host.check(host.GetTensorData(value, &data));
-  return {
-      type_of_value(host, value), static_cast<const std::byte*>(data), {}, session_.options.memory};
+  return {type_of_value(host, value), static_cast<const std::byte*>(data), {}, memory_of(value)};
 }
 
 octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t i,
@@ -170,7 +179,7 @@ octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t i,
                                                 to_string(type) + ": compile the model again");
   }
   host.check(host.GetTensorMutableData(value, &data));
-  return {type, static_cast<std::byte*>(data), {}, session_.options.memory};
+  return {type, static_cast<std::byte*>(data), {}, memory_of(value)};
 }
 
 void PartNode::prepare(Bound& bound, std::span<const octet::TensorView> inputs) const {
@@ -192,13 +201,14 @@ void PartNode::prepare(Bound& bound, std::span<const octet::TensorView> inputs) 
 
 size_t PartNode::fingerprint_in_session(const OrtValue* value) const {
   const Host& host = session_.host;
-  if (!on_gpu()) return fingerprint(host, value);
+  const std::string memory(memory_of(value));
+  if (memory == "cpu") return fingerprint(host, value);
   size_t bytes = 0;
   const void* data = nullptr;
   host.check(host.GetTensorSizeInBytes(value, &bytes));
   host.check(host.GetTensorData(value, &data));
   std::string copy(bytes, '\0');
-  octet::copy_memory(copy.data(), data, static_cast<int64_t>(bytes), session_.options.memory);
+  octet::copy_memory(copy.data(), data, static_cast<int64_t>(bytes), memory);
   return fingerprint(copy);
 }
 

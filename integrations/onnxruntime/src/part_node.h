@@ -59,6 +59,7 @@ class PartNode : public OrtNodeComputeInfo {
   size_t fingerprint_in_session(const OrtValue* value) const;
   bool on_gpu() const { return session_.options.memory != "cpu"; }  // where tensors lie
   Bound& bound(int slot);
+  std::string_view memory_of(const OrtValue* value) const;
   octet::TensorView input(OrtKernelContext* context, size_t index) const;
   // Memory for the engine's output `i`. Throws Error(invalid_model) where the model declares another type.
   octet::MutableTensorView output(OrtKernelContext* context, size_t i,
