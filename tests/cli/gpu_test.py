@@ -88,6 +88,12 @@ class Gpu(unittest.TestCase):
         # The cache remembers the device: its engine is that of the data, to the byte.
         octet("build", MODEL, "--int8", "--calib-cache", self.folder / "gpu.cache", "-o", self.folder / "again.octet", "--quiet")
         self.assertEqual((self.folder / "again.octet").read_bytes(), (self.folder / "gpu.octet").read_bytes())
+        # A device beside it measures nothing, which is said, and has to be there all the same.
+        again = ("build", MODEL, "--int8", "--calib-cache", self.folder / "gpu.cache", "-o", self.folder / "again.octet", "--device")
+        told = self.on_gpu(*again, "cuda", "--force")
+        self.assertIn("nothing is measured on cuda", told.out + told.err)
+        self.assertEqual((self.folder / "again.octet").read_bytes(), (self.folder / "gpu.octet").read_bytes())
+        self.assertIn("there is no device cuda:7", self.on_gpu(*again, "cuda:7", "--force", code=2).err)
 
     def test_calibration_refuses_what_it_cannot_do(self):
         build = ("build", MODEL, "--int8", "--calib", digits() / "calib", "-o", "x.octet", "--device", "cuda")

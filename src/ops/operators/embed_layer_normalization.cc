@@ -5,30 +5,11 @@
 namespace octet {
 namespace {
 
-enum : size_t {
-  kWords,
-  kSegments,
-  kWordTable,
-  kPositionTable,
-  kSegmentTable,
-  kGamma,
-  kBeta,
-  kMask,
-  kPositions
-};
+constexpr size_t kPositions = 8;
 
-void parse(NodeParser& parser) {
-  const bool segments = parser.has_input(kSegments);
-  become_embedding(parser, {.words = parser.required(kWords),
-                            .segments = parser.node.input(kSegments),
-                            .positions = parser.node.input(kPositions),
-                            .word_table = parser.required(kWordTable),
-                            .position_table = parser.required(kPositionTable),
-                            .segment_table = segments ? parser.required(kSegmentTable) : kNoValue,
-                            .gamma = parser.required(kGamma),
-                            .beta = parser.required(kBeta),
-                            .shown = parser.node.input(kMask)});
-}
+ValueId given(NodeParser& parser, size_t i) { return parser.required(i); }
+
+void parse(NodeParser& parser) { become_embedding(parser, given, parser.node.input(kPositions)); }
 
 }  // namespace
 

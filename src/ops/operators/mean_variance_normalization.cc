@@ -12,8 +12,7 @@ void parse(NodeParser& parser) {
   Node& node = parser.node;
   const std::vector<s64> axes = node.attrs.ints("axes", {0, 2, 3});
   node.attrs.erase("axes");
-  const ValueId over =
-      parser.add_constant(Tensor::of<s64>(Shape{static_cast<s64>(axes.size())}, axes));
+  const ValueId over = parser.add_ints(axes);
   const ValueId x = parser.required(0);
   const ValueId mean = parser.emit_before("ReduceMean", {x, over});
   const ValueId centered = parser.emit_before("Sub", {x, mean});

@@ -13,19 +13,15 @@ enum : size_t { kQuery, kKey, kValue, kBias, kMask, kScores, kPastKey, kPastValu
 
 constexpr s64 kPartAxis = 3;
 
-ValueId s64s(NodeParser& parser, const std::vector<s64>& list) {
-  return parser.add_constant(Tensor::of<s64>(Shape{static_cast<s64>(list.size())}, list));
-}
-
 // Each part as [batch, length, heads * size].
 std::vector<ValueId> unpacked(NodeParser& parser, ValueId packed, size_t parts) {
   Attrs axis;
   set_attribute<&AxisAttributes::axis>(axis, kPartAxis);
-  const ValueId ones = s64s(parser, std::vector<s64>(parts, 1));
+  const ValueId ones = parser.add_ints(std::vector<s64>(parts, 1));
   std::vector<ValueId> result;
   for (const ValueId part : parser.emit_several("Split", {packed, ones}, parts, std::move(axis))) {
-    const ValueId heads = parser.emit_before("Squeeze", {part, s64s(parser, {kPartAxis})});
-    result.push_back(parser.emit_before("Reshape", {heads, s64s(parser, {0, 0, -1})}));
+    const ValueId heads = parser.emit_before("Squeeze", {part, parser.add_ints({kPartAxis})});
+    result.push_back(parser.emit_before("Reshape", {heads, parser.add_ints({0, 0, -1})}));
   }
   return result;
 }
@@ -52,11 +48,9 @@ void add_biases(NodeParser& parser, ContribAttention& attention) {
   if (bias.shape.rank() != 1)
     fail(Error::Code::invalid_model, "the bias is {}, expected one axis", to_string(bias));
   // Those of queries and keys are as many as a query has columns, the rest is of values.
-  Attrs last;
-  set_attribute<&ShapeAttributes::start>(last, 2);
-  const ValueId size = parser.emit_before("Shape", {attention.q}, std::move(last));
+  const ValueId size = dimension_of(parser, attention.q, 2);
   const ValueId both = parser.emit_before("Add", {size, size});
-  const ValueId none = s64s(parser, {0}), all = s64s(parser, {bias.shape.elements()});
+  const ValueId none = parser.add_ints({0}), all = parser.add_ints({bias.shape.elements()});
   const auto add = [&](ValueId& to, ValueId begin, ValueId end) {
     const ValueId part = parser.emit_before("Slice", {parser.node.input(kBias), begin, end, none});
     to = parser.emit_before("Add", {to, part});

@@ -6,38 +6,17 @@
 namespace octet {
 namespace {
 
-enum : size_t {
-  kWords,
-  kSegments,
-  kWordTable,
-  kPositionTable,
-  kSegmentTable,
-  kGamma,
-  kBeta,
-  kMask,
-  kScales,
-  kZeros = 13
-};
+enum : size_t { kScales = 8, kZeros = 13 };  // the first of each
 
 // What the codes of input i stand for.
-ValueId real(NodeParser& parser, size_t i) {
-  const size_t nth = i - kWordTable;
+ValueId dequantized(NodeParser& parser, size_t i) {
+  const size_t nth = i - kEmbedWordTable;
   std::vector<ValueId> inputs = {parser.required(i), parser.required(kScales + nth)};
   if (parser.has_input(kZeros + nth)) inputs.push_back(parser.node.input(kZeros + nth));
   return parser.emit_before("DequantizeLinear", std::move(inputs));
 }
 
-void parse(NodeParser& parser) {
-  const bool segments = parser.has_input(kSegments);
-  become_embedding(parser, {.words = parser.required(kWords),
-                            .segments = parser.node.input(kSegments),
-                            .word_table = real(parser, kWordTable),
-                            .position_table = real(parser, kPositionTable),
-                            .segment_table = segments ? real(parser, kSegmentTable) : kNoValue,
-                            .gamma = real(parser, kGamma),
-                            .beta = real(parser, kBeta),
-                            .shown = parser.node.input(kMask)});
-}
+void parse(NodeParser& parser) { become_embedding(parser, dequantized, kNoValue); }
 
 }  // namespace
 

@@ -50,7 +50,7 @@ std::optional<ValueId> padded_by_zero_point(NodeParser& parser, const Shape& wei
               pads.end() - static_cast<s64>(spatial));
   erase_attribute<&WindowAttributes::pads>(parser.node.attrs);
   erase_attribute<&WindowAttributes::auto_pad>(parser.node.attrs);
-  const ValueId sizes = parser.add_constant(Tensor::of<s64>(Shape{std::ssize(pads)}, pads));
+  const ValueId sizes = parser.add_ints(pads);
   return parser.emit_before("Pad", {x, sizes, parser.node.input(zero_point)});
 }
 

@@ -291,13 +291,10 @@ class SplitProduct {
 
   const Tensor* zero_points() const { return zeros_ ? &zeros_ : nullptr; }
 
-  ValueId ints(s64 value) {
-    return parser_.add_constant(Tensor::of<s64>(Shape{1}, std::vector<s64>{value}));
-  }
-
   ValueId emit_part(ValueId x, std::optional<s32> zero_point, const Part& part) {
     const s64 axis = op_ == "QConv" ? 1 : -1;
-    x = parser_.emit_before("Slice", {x, ints(part.first), ints(part.last), ints(axis)});
+    x = parser_.emit_before("Slice", {x, parser_.add_ints({part.first}),
+                                      parser_.add_ints({part.last}), parser_.add_ints({axis})});
     x = repeat_channels(parser_, x, {1, part.last - part.first, axis}, part.s8s.inputs);
     Attrs attrs = parser_.node.attrs;
     set_attribute<&OutputCodesAttributes::output_dtype>(attrs, Dtype::f32);

@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "ops/attributes/codes.h"
+#include "ops/attributes/moves.h"
 #include "ops/registry.h"
 #include "ops/shared/dtypes.h"
 
@@ -27,6 +28,19 @@ void parse_as(NodeParser& parser, std::string_view op, int opset) {
 ValueId typed_scalar(NodeParser& parser, f32 number, ValueId like) {
   const ValueId scalar = parser.add_constant(Tensor::scalar<f32>(number));
   return parser.emit_before("CastLike", {scalar, like});
+}
+
+ValueId dimension_of(NodeParser& parser, ValueId id, s64 axis) {
+  Attrs one;
+  set_attribute<&ShapeAttributes::start>(one, axis);
+  set_attribute<&ShapeAttributes::end>(one, axis + 1);
+  return parser.emit_before("Shape", {id}, std::move(one));
+}
+
+ValueId numbers_below(NodeParser& parser, ValueId end) {
+  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
+                one = parser.add_constant(Tensor::scalar<s64>(1));
+  return parser.emit_before("Range", {zero, parser.emit_before("Squeeze", {end}), one});
 }
 
 const Tensor& known_input(const NodeParser& parser, size_t i, const char* what) {

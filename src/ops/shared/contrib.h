@@ -15,6 +15,11 @@ void parse_as(NodeParser& parser, std::string_view op, int opset);
 // A number in the element type of `like`.
 ValueId typed_scalar(NodeParser& parser, f32 number, ValueId like);
 
+// Dimension `axis` of a value, [1].
+ValueId dimension_of(NodeParser& parser, ValueId id, s64 axis);
+// 0, 1, .. below a number [1], s64.
+ValueId numbers_below(NodeParser& parser, ValueId end);
+
 // Input i, which is constant; as is what the second gives, whose elements are real numbers. They throw Error(unsupported) for one that is
 // computed and Error(invalid_model) for other elements, and call it `what`.
 const Tensor& known_input(const NodeParser& parser, size_t i, const char* what);

@@ -15,38 +15,16 @@ namespace {
 constexpr s64 kParts = 3;
 constexpr f32 kHiddenScore = -10000.0f;  // ONNX Runtime's default of `mask_filter_value`
 
-ValueId s64s(NodeParser& parser, const std::vector<s64>& list) {
-  return parser.add_constant(Tensor::of<s64>(Shape{static_cast<s64>(list.size())}, list));
-}
-
-// One dimension of a value, [1].
-ValueId dimension(NodeParser& parser, ValueId id, s64 axis) {
-  Attrs one;
-  set_attribute<&ShapeAttributes::start>(one, axis);
-  set_attribute<&ShapeAttributes::end>(one, axis + 1);
-  return parser.emit_before("Shape", {id}, std::move(one));
-}
-
 // How many keys there are with those of the past, [1].
 ValueId key_count(NodeParser& parser, const ContribAttention& attention) {
-  const ValueId keys = dimension(parser, attention.k, 1);
+  const ValueId keys = dimension_of(parser, attention.k, 1);
   if (attention.past_k == kNoValue) return keys;
-  return parser.emit_before("Add", {keys, dimension(parser, attention.past_k, 2)});
-}
-
-// 0, 1, .. for each key, as s32.
-ValueId key_places(NodeParser& parser, ValueId keys) {
-  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
-                one = parser.add_constant(Tensor::scalar<s64>(1));
-  Attrs to;
-  set_attribute<&CastAttributes::to>(to, Dtype::s32);
-  const ValueId end = parser.emit_before("Squeeze", {keys});
-  return parser.emit_before("Cast", {parser.emit_before("Range", {zero, end, one})}, std::move(to));
+  return parser.emit_before("Add", {keys, dimension_of(parser, attention.past_k, 2)});
 }
 
 // Which keys are seen, [batch, keys]. The mask, s32, has a number for each key or, with one axis, says how many keys each image has; which, only shapes tell.
 ValueId seen_keys(NodeParser& parser, const ContribAttention& attention) {
-  const ValueId keys = key_count(parser, attention), one = s64s(parser, {1});
+  const ValueId keys = key_count(parser, attention), one = parser.add_ints({1});
   const ValueId rank =
       parser.emit_before("Shape", {parser.emit_before("Shape", {attention.shown})});
   const ValueId are_lengths = parser.emit_before("Equal", {rank, one});
@@ -54,9 +32,12 @@ ValueId seen_keys(NodeParser& parser, const ContribAttention& attention) {
   Attrs first;
   set_attribute<&ConcatAttributes::axis>(first, 0);
   const ValueId shape =
-      parser.emit_before("Concat", {s64s(parser, {0}), columns}, std::move(first));
+      parser.emit_before("Concat", {parser.add_ints({0}), columns}, std::move(first));
   const ValueId mask = parser.emit_before("Reshape", {attention.shown, shape});
-  const ValueId before_end = parser.emit_before("Less", {key_places(parser, keys), mask});
+  Attrs to;
+  set_attribute<&CastAttributes::to>(to, Dtype::s32);
+  const ValueId places = parser.emit_before("Cast", {numbers_below(parser, keys)}, std::move(to));
+  const ValueId before_end = parser.emit_before("Less", {places, mask});
   const ValueId none = parser.add_constant(Tensor::scalar<s32>(0));
   const ValueId shown = parser.emit_before("Greater", {mask, none});
   return parser.emit_before("Where", {are_lengths, before_end, shown});
@@ -67,7 +48,7 @@ ValueId hidden_scores(NodeParser& parser, const ContribAttention& attention, f32
   const ValueId seen = seen_keys(parser, attention);
   const ValueId scores = parser.emit_before("Where", {seen, typed_scalar(parser, 0.0f, attention.q),
                                                       typed_scalar(parser, hidden, attention.q)});
-  return parser.emit_before("Unsqueeze", {scores, s64s(parser, {1, 2})});
+  return parser.emit_before("Unsqueeze", {scores, parser.add_ints({1, 2})});
 }
 
 ValueId mask_of(NodeParser& parser, const ContribAttention& attention, f32 hidden) {
@@ -120,7 +101,7 @@ std::vector<ValueId> parts_of_three(NodeParser& parser, size_t i, const Columns&
   }
   Attrs last;
   set_attribute<&AxisAttributes::axis>(last, -1);
-  return parser.emit_several("Split", {whole, s64s(parser, each)}, kParts, std::move(last));
+  return parser.emit_several("Split", {whole, parser.add_ints(each)}, kParts, std::move(last));
 }
 
 std::vector<s64> take_hidden_sizes(NodeParser& parser) {

@@ -6,70 +6,51 @@
 #include "ops/attributes/codes.h"
 #include "ops/attributes/moves.h"
 #include "ops/attributes/reduction.h"
+#include "ops/shared/contrib.h"
 
 namespace octet {
 namespace {
 
 enum : size_t { kEmbedLengths = 1, kEmbedSum };
 
-// One dimension of the words, [1].
-ValueId dimension(NodeParser& parser, const EmbeddedTokens& tokens, s64 axis) {
-  Attrs one;
-  set_attribute<&ShapeAttributes::start>(one, axis);
-  set_attribute<&ShapeAttributes::end>(one, axis + 1);
-  return parser.emit_before("Shape", {tokens.words}, std::move(one));
-}
-
-ValueId one_axis(NodeParser& parser, s64 axis) {
-  return parser.add_constant(Tensor::of<s64>(Shape{1}, std::vector<s64>{axis}));
-}
-
-// Rows 0, 1, .. of the table, as many as the words of an image; one that has not so many is refused by Gather.
-ValueId first_rows(NodeParser& parser, const EmbeddedTokens& tokens) {
-  const ValueId zero = parser.add_constant(Tensor::scalar<s64>(0)),
-                one = parser.add_constant(Tensor::scalar<s64>(1));
-  const ValueId end = parser.emit_before("Squeeze", {dimension(parser, tokens, 1)});
-  return parser.emit_before("Gather",
-                            {tokens.position_table, parser.emit_before("Range", {zero, end, one})});
-}
-
-void give_lengths(NodeParser& parser, const EmbeddedTokens& tokens) {
+void give_lengths(NodeParser& parser) {
   Attrs attrs;
-  if (tokens.shown == kNoValue) {
+  if (!parser.has_input(kEmbedMask)) {
     const std::vector<s32> none{0};
     set_attribute<&ConstantOfShapeAttributes::value>(attrs, Tensor::of<s32>(Shape{1}, none));
-    parser.give(kEmbedLengths, "ConstantOfShape", {dimension(parser, tokens, 0)}, std::move(attrs));
-    return;
+    const ValueId images = dimension_of(parser, parser.required(kEmbedWords), 0);
+    return parser.give(kEmbedLengths, "ConstantOfShape", {images}, std::move(attrs));
   }
   set_attribute<&ReduceAttributes::keepdims>(attrs, false);
   Attrs whole;
   set_attribute<&CastAttributes::to>(whole, Dtype::s32);
   const ValueId one = parser.add_constant(Tensor::scalar<s32>(1));
-  const ValueId is_shown = parser.emit_before("Equal", {tokens.shown, one});
-  const ValueId counted = parser.emit_before("Cast", {is_shown}, std::move(whole));
-  parser.give(kEmbedLengths, "ReduceSum", {counted, one_axis(parser, 1)}, std::move(attrs));
+  const ValueId shown = parser.emit_before("Equal", {parser.node.input(kEmbedMask), one});
+  const ValueId counted = parser.emit_before("Cast", {shown}, std::move(whole));
+  parser.give(kEmbedLengths, "ReduceSum", {counted, parser.add_ints({1})}, std::move(attrs));
 }
 
 }  // namespace
 
-void become_embedding(NodeParser& parser, const EmbeddedTokens& tokens) {
+void become_embedding(NodeParser& parser, ValueId (*real)(NodeParser&, size_t), ValueId positions) {
   Node& node = parser.node;
-  ValueId sum = parser.emit_before("Gather", {tokens.word_table, tokens.words});
-  const ValueId positions =
-      tokens.positions == kNoValue
-          ? first_rows(parser, tokens)
-          : parser.emit_before("Gather", {tokens.position_table, tokens.positions});
-  sum = parser.emit_before("Add", {sum, positions});
-  if (tokens.segments != kNoValue) {
-    const ValueId segments = parser.emit_before("Gather", {tokens.segment_table, tokens.segments});
-    sum = parser.emit_before("Add", {sum, segments});
-  }
-  give_lengths(parser, tokens);
+  const ValueId words = parser.required(kEmbedWords);
+  // A table that has not so many rows is refused by Gather.
+  if (positions == kNoValue) positions = numbers_below(parser, dimension_of(parser, words, 1));
+  const ValueId gamma = real(parser, kEmbedGamma), beta = real(parser, kEmbedBeta);
+  const auto picked = [&](size_t table, ValueId rows) {
+    return parser.emit_before("Gather", {real(parser, table), rows});
+  };
+  ValueId sum = picked(kEmbedWordTable, words);
+  sum = parser.emit_before("Add", {sum, picked(kEmbedPositionTable, positions)});
+  if (parser.has_input(kEmbedSegments))
+    sum = parser.emit_before("Add", {sum, picked(kEmbedSegmentTable, node.input(kEmbedSegments))});
+  give_lengths(parser);
   parser.give(kEmbedSum, "Identity", {sum});
   const f32 epsilon = node.attrs.f("epsilon", 1e-12f);
   node.attrs = {};
   node.attrs.set("epsilon", epsilon);
-  node.inputs = {sum, tokens.gamma, tokens.beta};
+  node.inputs = {sum, gamma, beta};
   node.outputs.resize(1);
   parser.become("LayerNormalization");
 }

@@ -6,15 +6,20 @@
 
 namespace octet {
 
-// Tables [entries, size] of reals and what picks their rows, [batch, length]; kNoValue for what there is not.
-struct EmbeddedTokens {
-  ValueId words = kNoValue, segments = kNoValue, positions = kNoValue;
-  ValueId word_table = kNoValue, position_table = kNoValue, segment_table = kNoValue;
-  ValueId gamma = kNoValue, beta = kNoValue;
-  ValueId shown = kNoValue;  // [batch, length]: 1 for a token, 0 for padding
+// Inputs of both, in this order; the segments and their table, and the mask, may be left out.
+enum EmbedInput : size_t {
+  kEmbedWords,
+  kEmbedSegments,
+  kEmbedWordTable,
+  kEmbedPositionTable,
+  kEmbedSegmentTable,
+  kEmbedGamma,
+  kEmbedBeta,
+  kEmbedMask
 };
 
-// The node becomes LayerNormalization of the sum. Its output 1 is how many tokens each image shows, 0 without a mask; output 2 is the sum.
-void become_embedding(NodeParser& parser, const EmbeddedTokens& tokens);
+// The node becomes LayerNormalization of the sum. Its output 1 is how many tokens each image shows, 0 without a mask; output 2 is the sum. `real` gives
+// a table, gamma or beta as reals; `positions` picks the rows of the positions' table, kNoValue: 0, 1, .. for the words of each image.
+void become_embedding(NodeParser& parser, ValueId (*real)(NodeParser&, size_t), ValueId positions);
 
 }  // namespace octet

@@ -29,6 +29,10 @@ ValueId NodeParser::add_constant(Tensor tensor) {
   return graph_.add_constant(node.name + "_constant", std::move(tensor));
 }
 
+ValueId NodeParser::add_ints(const std::vector<s64>& list) {
+  return add_constant(Tensor::of<s64>(Shape{std::ssize(list)}, list));
+}
+
 bool NodeParser::is_one_code(size_t i) const {
   if (!has_input(i)) return false;
   const TensorType& type = graph_.value(node.input(i)).type;

@@ -31,6 +31,7 @@ class NodeParser {
   // Moves an ints attribute of older opsets to input i as s64 constant.
   void ints_to_input(std::string_view attr, size_t i);
   ValueId add_constant(Tensor tensor);
+  ValueId add_ints(const std::vector<s64>& list);  // s64, one axis
   // Adds a node before this one (reading any value) or after it; returns its single output.
   // `rename_output`: the new node takes over this node's output 0, and this node gets a fresh one.
   ValueId emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});

@@ -200,6 +200,11 @@ TEST(KernelLevels, DepthwiseConvolutionsOfReals) {
   }
 }
 
+// Of a test of vectors' kernels: elsewhere it is skipped.
+#define NEEDS_VECTORS()                                     \
+  if (!hardware_has(Isa::avx2) && !hardware_has(Isa::neon)) \
+  GTEST_SKIP() << "this processor has no vectors"
+
 // Of a table's row, the functions that this processor runs.
 template <class Kernel>
 auto functions_of(const Kernel& kernel) {
@@ -260,6 +265,7 @@ const PlainFunction kPlainFunctions[] = {
 };
 
 TEST(KernelLevels, FunctionsOfReals) {
+  NEEDS_VECTORS();
   size_t found = 0;
   for (const UnaryKernel& kernel : kUnaryKernels) {
     const auto* const plain =
@@ -282,6 +288,7 @@ TEST(KernelLevels, FunctionsOfReals) {
 }
 
 TEST(KernelLevels, FunctionsOfTwoReals) {
+  NEEDS_VECTORS();
   for (const BinaryKernel& kernel : kBinaryKernels) {
     const std::string_view name = kernel.name;
     if (name != "add" && name != "sub" && name != "mul" && name != "div") continue;
@@ -357,6 +364,7 @@ void check_rows_of(const FloatKernel<RowArgs>& kernel, const Row& plain) {
 }
 
 TEST(KernelLevels, RowsOfReals) {
+  NEEDS_VECTORS();
   check_rows_of(kSoftmaxF32,
                 [](std::span<const f32> x, const RowArgs&) { return plain_softmax(x); });
   check_rows_of(kLayerNormF32, plain_layer_norm);
@@ -421,6 +429,7 @@ void check_code_rows(const FloatKernel<CodeRowArgs>& kernel, const Row& plain) {
 }
 
 TEST(KernelLevels, RowsOfCodes) {
+  NEEDS_VECTORS();
   check_code_rows(kSoftmaxU8,
                   [](const std::vector<f32>& x, const CodeRowArgs&) { return plain_softmax(x); });
   check_code_rows(kLayerNormU8, [](const std::vector<f32>& x, const CodeRowArgs& args) {
