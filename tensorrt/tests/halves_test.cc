@@ -153,6 +153,32 @@ TEST(Halves, AStronglyTypedNetworkComputesInTheTypesThatItCarries) {
   EXPECT_EQ(behind.logger.text, "");
 }
 
+// Codes around a convolution and its activation, in f32 of a network that has a layer of f16 too: the f32 that they carry is no wish.
+TEST(Halves, LayersBetweenCodesStayInt8BesideLayersOf16Bits) {
+  const Values kernel(64, 0.25F), scale = {0.05F};
+  Maker maker(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  INetworkDefinition& n = *maker.network;
+  ITensor* step = n.addConstant(Dims{0, {}}, weights_of(scale))->getOutput(0);
+  const auto through_codes = [&](ITensor* x) {
+    ITensor* codes = n.addQuantize(*x, *step, DataType::kINT8)->getOutput(0);
+    return n.addDequantize(*codes, *step, DataType::kFLOAT)->getOutput(0);
+  };
+  ITensor* x = through_codes(n.addInput("x", DataType::kFLOAT, Dims4{1, 8, 8, 8}));
+  auto* conv = n.addConvolutionNd(*x, 8, DimsHW{1, 1}, weights_of(kernel), Weights{});
+  auto* relu = n.addActivation(*conv->getOutput(0), ActivationType::kRELU);
+  n.markOutput(*through_codes(relu->getOutput(0)));
+  ITensor* half = n.addInput("half", DataType::kHALF, Dims2{1, 2});
+  n.markOutput(*n.addUnary(*half, UnaryOperation::kABS)->getOutput(0));
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  const Own<IEngineInspector> inspector(engine->createEngineInspector());
+  const std::string told = inspector->getEngineInformation(LayerInformationFormat::kJSON);
+  EXPECT_NE(
+      told.find("[Convolution] + (Unnamed Layer* 4) [Activation] + (Unnamed Layer* 5) [Quantize]"),
+      std::string::npos)
+      << told;
+}
+
 // The type that is asked for; else that of the scale.
 TEST(Halves, CodesBecomeTheTypeThatIsAskedFor) {
   const octet::f16 half_scale(0.5F);
