@@ -56,9 +56,11 @@ struct LinearBins {
 
 }  // namespace
 
+u32* ChannelHistograms::row_of(size_t channel) { return counts_.data() + channel * kRow; }
+
 void ChannelHistograms::raise(size_t channel, s32 key) {
   if (key <= top_[channel]) return;
-  u32* row = counts_.data() + channel * kRow;
+  u32* const row = row_of(channel);
   const auto by = static_cast<size_t>(std::min<s32>(key - top_[channel], s32{kBins}));
   for (size_t bin = kBins - by; bin < kBins; ++bin)
     row[kBins] = saturating_sum(row[kBins], row[bin]);
@@ -67,10 +69,10 @@ void ChannelHistograms::raise(size_t channel, s32 key) {
   top_[channel] = key;
 }
 
-void ChannelHistograms::count(size_t channel, s32 key, u32 times) {
-  const auto bin = static_cast<size_t>(std::min<s32>(top_[channel] - key, s32{kBins}));
-  u32& into = counts_[channel * kRow + bin];
-  into = saturating_sum(into, times);
+void ChannelHistograms::clear() {
+  top_.clear();
+  counts_.clear();
+  zeros_ = 0;
 }
 
 void ChannelHistograms::observe(const Tensor& tensor) {
@@ -89,11 +91,14 @@ void ChannelHistograms::observe(const Tensor& tensor) {
       highest = std::max(highest, key < kInfinityKey ? key : 0);
     }
     raise(channel, highest);
+    u32* const row = row_of(channel);
+    const s32 top = top_[channel];
     for (s64 i = 0; i < pixels; i += stride) {
       const s32 key = key_of(x[i]);
       if (key >= kInfinityKey) continue;
       zeros_ += x[i] == 0.0f ? 1u : 0u;
-      count(channel, key, 1);
+      u32& into = row[std::min<s32>(top - key, s32{kBins})];
+      into = saturating_sum(into, 1);
     }
   }
 }
@@ -106,10 +111,13 @@ void ChannelHistograms::merge(const ChannelHistograms& other) {
   zeros_ += other.zeros_;
   for (size_t c = 0; c < other.top_.size(); ++c) {
     raise(c, other.top_[c]);
-    const u32* row = other.counts_.data() + c * kRow;
-    for (size_t bin = 0; bin < kRow; ++bin) {
-      if (row[bin] > 0) count(c, other.top_[c] - static_cast<s32>(bin), row[bin]);
-    }
+    const auto lower = static_cast<size_t>(std::min<s32>(top_[c] - other.top_[c], s32{kBins}));
+    u32* const row = row_of(c);
+    const u32* const from = other.counts_.data() + c * kRow;
+    for (size_t bin = 0; bin < kBins - lower; ++bin)
+      row[bin + lower] = saturating_sum(row[bin + lower], from[bin]);
+    for (size_t bin = kBins - lower; bin < kRow; ++bin)
+      row[kBins] = saturating_sum(row[kBins], from[bin]);
   }
 }
 

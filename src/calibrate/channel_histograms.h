@@ -25,7 +25,8 @@ class ChannelHistograms {
   // Samples [N, C, H, W] in f32. Tensors of another rank leave it empty. Values that are not finite are left out.
   void observe(const Tensor& tensor);
   void merge(const ChannelHistograms& other);
-  void clear() { *this = {}; }
+  // As if nothing had been observed. Keeps its memory: it is megabytes, and asked for again with the next sample.
+  void clear();
   size_t channels() const { return top_.size(); }
   // For core/archive.h; behind a reader is_sound() tells whether the members fit each other.
   template <class Archive>
@@ -38,8 +39,8 @@ class ChannelHistograms {
   std::optional<Histogram> joined(std::span<const s8> exponents, f32 min, f32 max) const;
 
  private:
+  u32* row_of(size_t channel);
   void raise(size_t channel, s32 key);
-  void count(size_t channel, s32 key, u32 times);
 
   std::vector<s32> top_;  // of each channel: the key of its first bin
   std::vector<u32>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -42,6 +43,32 @@ TEST(ChannelHistograms, OrderAndPartsMakeNoDifference) {
   EXPECT_EQ(*a, *b);
   EXPECT_EQ(*a, *merged.joined(kPlain, -1.0f, 1.0f));
   EXPECT_EQ(total(*a), 5u * 128u);
+}
+
+// Parts whose largest values lie up to twenty octaves apart, more than the bins reach.
+TEST(ChannelHistograms, PartsOfVeryDifferentSizeMerge) {
+  for (int octaves = 0; octaves <= 20; octaves += 5) {
+    const f32 little = std::ldexp(1.0f, -octaves);
+    const Tensor small = image(7, little, 1.0f), large = image(8, 1.0f, little);
+    ChannelHistograms whole, a, b, merged;
+    for (const Tensor& one : {small, large}) whole.observe(one);
+    a.observe(small);
+    b.observe(large);
+    for (const ChannelHistograms* part : {&a, &b}) merged.merge(*part);
+    const auto want = whole.joined(kPlain, -1.0f, 1.0f), got = merged.joined(kPlain, -1.0f, 1.0f);
+    ASSERT_TRUE(want && got);
+    EXPECT_EQ(*got, *want) << octaves;
+    EXPECT_EQ(total(*got), 2u * 128u);
+  }
+}
+
+TEST(ChannelHistograms, NothingIsLeftBehindClear) {
+  ChannelHistograms used, fresh;
+  used.observe(image(1, 8.0f, 4.0f));
+  used.clear();
+  EXPECT_EQ(used.channels(), 0u);
+  for (ChannelHistograms* one : {&used, &fresh}) one->observe(image(2, 0.5f, 1.0f));
+  EXPECT_EQ(*used.joined(kPlain, -1.0f, 1.0f), *fresh.joined(kPlain, -1.0f, 1.0f));
 }
 
 // A channel that is multiplied has the counts that it would have had.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "arch/isa.h"
+#include "calibrate/histogram.h"
 #include "calibrate/stream_args.h"
 #include "core/exact_mean.h"
 
@@ -18,11 +19,8 @@ void add(std::vector<__int128>& sums, const std::vector<__int128>& more) {
 }
 
 // Of the values that are finite; 0 where none is.
-struct Extremes {
-  f32 lowest = 0, highest = 0;
-};
-
 Extremes extremes(const f32* x, size_t count) {
+  if (const std::optional<Extremes> all = extremes_of_finite({x, count})) return *all;
   constexpr f32 kMost = std::numeric_limits<f32>::max();
   Extremes e{kMost, -kMost};
   for (size_t i = 0; i < count; ++i) {
@@ -89,6 +87,14 @@ void ChannelPower::observe(const Tensor& tensor) {
     sample.samples_ = 1;
     merge(sample);
   }
+}
+
+void ChannelPower::clear() {
+  squares_.clear();
+  values_.clear();
+  lowest_.clear();
+  highest_.clear();
+  samples_ = 0;
 }
 
 void ChannelPower::merge(const ChannelPower& other) {

@@ -16,7 +16,7 @@ class ChannelPower {
   // Samples [N, C, H, W] in f32, each by itself. Tensors of another rank leave it empty.
   void observe(const Tensor& tensor);
   void merge(const ChannelPower& other);
-  void clear() { *this = {}; }
+  void clear();  // as if nothing had been observed
   // As if channel c had been multiplied by 2^exponents[c], none of which is negative. Exact while values stay below 2^20.
   void scale(std::span<const s8> exponents);
   // Of each channel; empty when nothing was observed.

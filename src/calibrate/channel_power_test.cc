@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -42,6 +43,10 @@ TEST(ChannelPower, EveryLengthIsSeenWhole) {
     const f64 count = static_cast<f64>(length);
     EXPECT_DOUBLE_EQ(power.means()[0], sum / count) << length;
     EXPECT_DOUBLE_EQ(power.mean_squares()[0], squares / count) << length;
+    EXPECT_EQ(power.minima()[0], *std::ranges::min_element(values)) << length;
+    EXPECT_EQ(power.maxima()[0], *std::ranges::max_element(values)) << length;
+    power.clear();
+    EXPECT_TRUE(power.means().empty());
   }
 }
 

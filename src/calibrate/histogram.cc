@@ -79,6 +79,12 @@ f32 plus_zero(f32 x) { return x == 0 ? 0.0f : x; }
 
 }  // namespace
 
+std::optional<Extremes> extremes_of_finite(std::span<const f32> values) {
+  const BlockFacts facts = examine(values);
+  if (values.empty() || static_cast<u32>(facts.max_magnitude) >= kInfinity) return std::nullopt;
+  return Extremes{plus_zero(value_of_key(facts.min_key)), plus_zero(value_of_key(facts.max_key))};
+}
+
 f32 Histogram::amax() const { return std::max(std::abs(min()), std::abs(max())); }
 
 f64 Histogram::bin_width() const { return std::ldexp(1.0, exponent_); }

@@ -78,4 +78,10 @@ class Histogram {
   f32 max_ = 0;
 };
 
+struct Extremes {
+  f32 lowest = 0, highest = 0;  // a zero has no sign
+};
+// Nothing where a value is not finite, or where there is none.
+std::optional<Extremes> extremes_of_finite(std::span<const f32> values);
+
 }  // namespace octet

@@ -44,6 +44,37 @@ std::vector<TensorInfo> infos_of(const Graph& graph, const std::vector<ValueId>&
   return infos;
 }
 
+// What all samples showed. Of a network with many channels a sample brings megabytes, and workers would wait for each other: so each
+// value has a lock, and a merge begins at another value than the one before it.
+class SharedSeen {
+ public:
+  explicit SharedSeen(const Observed& observed)
+      : seen_(observed), locks_(seen_.values.size() + seen_.bodies.size()) {}
+
+  void merge(const Seen& own) {
+    constexpr size_t kWays = 16;
+    const size_t count = locks_.size();
+    const size_t first = merges_.fetch_add(1) % kWays * count / kWays;
+    for (size_t i = 0; i < count; ++i) merge_one(own, (first + i) % count);
+  }
+
+  // When nothing merges any more.
+  Seen& whole() { return seen_; }
+
+ private:
+  void merge_one(const Seen& own, size_t index) {
+    const std::lock_guard lock(locks_[index]);
+    const size_t values = seen_.values.size();
+    if (index < values) return seen_.values[index].merge(own.values[index]);
+    std::vector<TensorObservation>& body = seen_.bodies[index - values];
+    for (size_t t = 0; t < body.size(); ++t) body[t].merge(own.bodies[index - values][t]);
+  }
+
+  Seen seen_;
+  std::vector<std::mutex> locks_;
+  std::atomic<size_t> merges_{0};
+};
+
 class Observer {
  public:
   Observer(const Observed& observed, SampleFeed& data, const ObserveOptions& options)
@@ -61,7 +92,8 @@ class Observer {
     work(true);
     threads_.clear();  // joins them
     if (error_) std::rethrow_exception(error_);
-    return {std::move(seen_.values), std::move(seen_.bodies), done_, data_hash_, at_once_, waited_};
+    Seen& seen = seen_.whole();
+    return {std::move(seen.values), std::move(seen.bodies), done_, data_hash_, at_once_, waited_};
   }
 
  private:
@@ -200,9 +232,9 @@ class Observer {
       const std::lock_guard lock(mutex_);
       for (const ContentDigest& digest : digests) data_hash_ += digest;
       if (options_.choice != nullptr) options_.choice->add(sample, digests);
-      seen_.merge(run.counted());
       done_ += sample.samples;
     }
+    seen_.merge(run.counted());
     run.counted().clear();
   }
 
@@ -231,10 +263,10 @@ class Observer {
   SampleFeed& data_;
   const ObserveOptions& options_;
   const SampleModel shared_;
+  SharedSeen seen_;
   std::optional<StateLoop> states_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // of what follows
-  Seen seen_;
   s64 done_ = 0;
   ContentDigest data_hash_;
   std::vector<FedSample> returned_;  // that memory had no room for

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "core/check.h"
@@ -103,6 +104,41 @@ TEST(Observe, ThreadsChangeNothing) {
   const auto samples = samples_of_rows({1, 1, 3, 1, 2, 1, 1, 1, 4, 1, 1, 1});
   const Observations one = observe_all(graph, samples, 1);
   for (const int threads : {2, 5, 16}) expect_same(observe_all(graph, samples, threads), one);
+}
+
+// Images whose values are large or small: workers merge what channels hold side by side.
+TEST(Observe, ThreadsChangeNothingOfChannels) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,64,16,16]) {
+  %a: f32[1,64,16,16] = Tanh(%x) name "a"
+  %y: f32[1,64,16,16] = Relu(%a) name "y"
+  return %y
+})",
+                                  find_op);
+  std::vector<Tensor> samples;
+  for (u32 i = 0; i < 40; ++i) {
+    samples.push_back(normal_tensor({1, 64, 16, 16}, i));
+    for (f32& value : samples.back().mutable_as<f32>())
+      value = std::ldexp(value, -static_cast<int>(i % 7) * 4);
+  }
+  const std::vector<ValueId> values = all_activations(graph);
+  const Observed observed{graph, values, {}, {}, values};
+  const auto seen_by = [&](int threads) {
+    ListFeed feed(samples);
+    return observe(observed, feed, {threads});
+  };
+  const std::vector<s8> plain(64);
+  const Observations one = seen_by(1);
+  for (const int threads : {3, 16}) {
+    const Observations many = seen_by(threads);
+    expect_same(many, one);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const TensorObservation &a = one.values[i], &b = many.values[i];
+      EXPECT_EQ(a.power.mean_squares(), b.power.mean_squares());
+      EXPECT_EQ(a.power.minima(), b.power.minima());
+      EXPECT_EQ(a.channels.joined(plain, -8.0f, 8.0f), b.channels.joined(plain, -8.0f, 8.0f));
+      EXPECT_EQ(a.channels.channels(), 64u);
+    }
+  }
 }
 
 // The device's queue runs late, and a third of the layers are the host's.

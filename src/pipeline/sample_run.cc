@@ -34,10 +34,6 @@ void observe(TensorObservation& into, const Tensor& value) {
   into.power.observe(value);
 }
 
-void merge_each(std::vector<TensorObservation>& into, const std::vector<TensorObservation>& own) {
-  for (size_t t = 0; t < own.size(); ++t) into[t].merge(own[t]);
-}
-
 void clear(std::vector<TensorObservation>& observations) {
   for (TensorObservation& observation : observations) {
     observation.histogram.clear();
@@ -78,11 +74,6 @@ void TensorObservation::merge(const TensorObservation& other) {
 
 Seen::Seen(const Observed& observed) : values(observed.values.size()) {
   for (const BodyValues& body : observed.bodies) bodies.emplace_back(body.values.size());
-}
-
-void Seen::merge(const Seen& other) {
-  merge_each(values, other.values);
-  for (size_t b = 0; b < bodies.size(); ++b) merge_each(bodies[b], other.bodies[b]);
 }
 
 void Seen::clear() {

@@ -24,7 +24,6 @@ struct Seen {
   std::vector<std::vector<TensorObservation>> bodies;
 
   explicit Seen(const Observed& observed);
-  void merge(const Seen& other);
   void clear();
 };
 
