@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 transposed convolution through oneDNN; threads share out the images of a batch.
+// f32 transposed convolution through oneDNN, where lower_f_conv_transpose_panels takes none; threads share out the images of a batch.
 #include <algorithm>
 
 #include "backends/cpu/lower/dnnl_api.h"

@@ -107,6 +107,10 @@ ConvGeometry flattened(const ConvGeometry& g, s64 threads) {
   return flat;
 }
 
+Shape output_shape(const PanelSpec& spec) {
+  return spec.part.image.rank() == 0 ? spec.geometry.output_shape() : spec.part.image;
+}
+
 Shape input_shape(const ConvGeometry& g) {
   return {g.batch, g.in_channels, g.window.h().in, g.window.w().in};
 }
@@ -153,14 +157,17 @@ s64 panel_workspace_bytes(const PanelSpec& spec) {
 
 PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
     : spec_(spec),
-      packed_(bind.prepared_as<PackedPanels>()),
+      packed_(bind.prepared_as<PackedPanels>(spec.prepared)),
       x_(strides_of(spec, input_shape(spec.geometry), bind.inputs[0])),
-      y_(strides_of(spec, spec.geometry.output_shape(), bind.outputs[0])),
+      y_(strides_of(spec, output_shape(spec), bind.outputs[0])),
+      first_(spec.part.row * y_.row + spec.part.column * y_.pixel),
       pixels_(spec.geometry.window.out_elements()),
       copies_(copies(spec) || pairs_apart(spec, x_, bind)),
       group_panels_(
           parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
   panels_ = group_panels_ * spec.geometry.groups;
+  y_.row *= spec.part.row_step;
+  y_.pixel *= spec.part.column_step;
   if (spec.residual_input != 0)
     residual_ = strides_of(spec, spec.geometry.output_shape(), bind.inputs[spec.residual_input]);
   flatten();
@@ -277,7 +284,7 @@ void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
       .dst_halves = spec_.y_halves};
   const s64 out_bytes = element_bytes(spec_.y_halves);
   const s64 residual_bytes = element_bytes(spec_.residual_halves);
-  std::byte* out = args.outputs[0] + (unit.image * y_.image + channel) * out_bytes;
+  std::byte* out = args.outputs[0] + (first_ + unit.image * y_.image + channel) * out_bytes;
   const std::byte* residual = spec_.residual_input == 0
                                   ? nullptr
                                   : args.inputs[spec_.residual_input] +

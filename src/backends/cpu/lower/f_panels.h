@@ -27,6 +27,13 @@ PixelStrides image_strides(const Shape& shape, const Placement& placement);
 // Cycles for `pixels` by `cells` weights of each of `outs` channels.
 f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs);
 
+// What of the output is computed where several products make one image: rows and columns a step apart, from the first on.
+struct OutputPart {
+  Shape image;  // none: all of it is
+  s64 row = 0, column = 0;
+  s64 row_step = 1, column_step = 1;
+};
+
 struct PanelSpec {
   ConvGeometry geometry;
   PanelKernel kernel;
@@ -36,6 +43,8 @@ struct PanelSpec {
   int threads = 1;
   // Stored as bf16.
   bool x_halves = false, residual_halves = false, y_halves = false;
+  OutputPart part = {};
+  size_t prepared = 0;  // which of the step's preparations are its weights
 };
 
 // What copies of strips take.
@@ -73,7 +82,8 @@ class PanelProduct {
   PanelSpec spec_;
   std::shared_ptr<const PackedPanels> packed_;
   PixelStrides x_, y_, residual_;
-  s64 pixels_;  // of an image's output; the last row may have fewer than the others
+  s64 first_ = 0;  // element of the output
+  s64 pixels_;     // of an image's output; the last row may have fewer than the others
   bool copies_;
   RowCopy copy_ = {};
   s64 copy_elements_ = 0;  // of a thread

@@ -90,6 +90,62 @@ TEST(FloatPanels, ConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThread
   }
 }
 
+struct TransposedCase {
+  Shape x, w;
+  std::vector<s64> strides = {2, 2}, pads = {0, 0, 0, 0}, dilations = {1, 1};
+  s64 group = 1;
+  std::vector<s64> output_padding = {0, 0};
+};
+
+// Phases of equal and of unequal taps and sizes, padding on each side, taps that lie apart, groups, one phase alone, outputs behind the last tap.
+const TransposedCase kTransposed[] = {
+    {{2, 16, 9, 8}, {16, 24, 2, 2}},
+    {{2, 6, 9, 8}, {6, 5, 3, 3}, {2, 2}, {1, 1, 1, 1}},
+    {{2, 6, 9, 8}, {6, 5, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1, {1, 1}},
+    {{3, 16, 7, 7}, {16, 40, 4, 4}, {2, 2}, {1, 1, 1, 1}},
+    {{1, 8, 11, 6}, {8, 16, 5, 4}, {3, 2}, {0, 2, 1, 1}},
+    {{1, 8, 7, 7}, {8, 8, 3, 3}, {1, 1}, {2, 2, 2, 2}, {2, 2}},
+    {{1, 8, 9, 7}, {8, 8, 3, 3}, {2, 2}, {1, 0, 0, 1}, {3, 3}},
+    {{1, 24, 5, 6}, {24, 8, 2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 3},
+    {{1, 64, 60, 50}, {64, 32, 8, 8}, {4, 4}, {2, 2, 2, 2}},
+    {{1, 1024, 3, 3}, {1024, 16, 4, 4}, {4, 4}},
+};
+
+Probe transposed_probe(const TransposedCase& c) {
+  Probe probe{.op = "ConvTranspose",
+              .inputs = {{random_f32(c.x, 1), false, Layout::nhwc},
+                         {random_f32(c.w, 2, 0.3f), true},
+                         {random_f32(Shape{c.w[1] * c.group}, 3), true}}};
+  probe.attrs.set("group", c.group);
+  probe.attrs.set("strides", c.strides);
+  probe.attrs.set("pads", c.pads);
+  probe.attrs.set("dilations", c.dilations);
+  probe.attrs.set("output_padding", c.output_padding);
+  return probe;
+}
+
+TEST(FloatPanels, TransposedConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThreads) {
+  for (const TransposedCase& c : kTransposed) {
+    Probe probe = transposed_probe(c);
+    const std::string what = to_string(c.x) + to_string(c.w);
+    expect_close_and_equal(probe, lower_f_conv_transpose_panels, what);
+    probe.inputs[2] = {};
+    expect_close_and_equal(probe, lower_f_conv_transpose_panels, what + " without a bias");
+  }
+}
+
+TEST(FloatPanels, TransposedConvolutionsWhoseOutputsNothingReachesAreRefused) {
+  OCTET_NEEDS_VECTORS();
+  const TransposedCase fewer{{1, 8, 4, 4}, {8, 8, 1, 2}};
+  const TransposedCase apart{{1, 8, 4, 4}, {8, 8, 3, 3}, {2, 2}, {0, 0, 0, 0}, {2, 2}};
+  for (const TransposedCase& c : {fewer, apart}) {
+    Probe probe = transposed_probe(c);
+    probe.isa = hardware_isa();
+    EXPECT_EQ(run_probe(probe, lower_f_conv_transpose_panels).reject,
+              "no tap reaches some of the outputs");
+  }
+}
+
 TEST(FloatPanels, ResultsAreRounded) {
   OCTET_NEEDS_VECTORS();
   for (const char* to : {"f16", "bf16"}) {
