@@ -26,6 +26,11 @@ void become_training(NodeParser& parser) {
   parser.become("BatchStatisticsNormalization");
 }
 
+// Before there was an attribute for it, five outputs were what said so; the last two, saved for gradients, are of training alone.
+bool trains_by_outputs(const NodeParser& parser) {
+  return parser.opset < 14 && parser.node.outputs.size() == 5;
+}
+
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   drop_consumed_inputs(parser);
@@ -33,6 +38,11 @@ void parse(NodeParser& parser) {
   if (attrs.i("spatial", 1) == 0) {
     fail(Error::Code::unsupported,
          "attribute 'spatial' is 0; only statistics per channel are supported");
+  }
+  if (trains_by_outputs(parser)) {
+    for (const char* name : {"spatial", "is_test"}) attrs.erase(name);
+    parser.node.outputs.resize(3);
+    return parser.become("BatchStatisticsNormalization");
   }
   if (parser.node.outputs.size() > 1) {
     fail(Error::Code::unsupported,

@@ -184,6 +184,12 @@ TEST(BatchNormalization, ByHandAndErrors) {
   EXPECT_THROW(testing::parse("BatchNormalization", 13, {}, {{"training_mode", s64{1}}}), Error);
   EXPECT_EQ(testing::parse("BatchNormalization", 15, {}, {{"training_mode", s64{1}}}).node.op->name,
             "BatchStatisticsNormalization");
+  // Before opset 14 five outputs say that it trains.
+  const testing::Parsed trains = testing::parse("BatchNormalization", 13, {}, {}, 5);
+  EXPECT_EQ(trains.node.op->name, "BatchStatisticsNormalization");
+  EXPECT_EQ(trains.node.outputs.size(), 3);
+  EXPECT_THROW(testing::parse("BatchNormalization", 13, {}, {}, 2), Error);
+  EXPECT_THROW(testing::parse("BatchNormalization", 15, {}, {}, 5), Error);
 }
 
 TEST(LRN, AgreesWithDoubles) {
