@@ -349,6 +349,15 @@ Candidate panel_image_candidate(const LowerRequest& request, size_t residual_inp
   return candidate;
 }
 
+Preparation panels_preparation(const Tensor& weights, const Tensor& bias, const PanelWeights& from,
+                               const PanelKernel& kernel) {
+  const std::string key =
+      fmt::format("panels {} {} {} {} {} {} {}", kernel.lanes, kernel.pairs, from.groups, from.outs,
+                  from.taps, from.channels, from.out_stride);
+  return preparation<PackedPanels>(key, {weights, bias},
+                                   [=] { return PackedPanels(weights, bias, from, kernel); });
+}
+
 Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
                           const PanelWeights& from) {
   Candidate candidate = panel_image_candidate(request, spec.residual_input);
@@ -369,11 +378,7 @@ Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
   const Tensor weights = *request.constant(1);
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
   candidate.prepare = [weights, bias, from, kernel = spec.kernel](const BindArgs&) {
-    const std::string key =
-        fmt::format("panels {} {} {} {} {} {} {}", kernel.lanes, kernel.pairs, from.groups,
-                    from.outs, from.taps, from.channels, from.out_stride);
-    return std::vector<Preparation>{preparation<PackedPanels>(
-        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, kernel); })};
+    return std::vector<Preparation>{panels_preparation(weights, bias, from, kernel)};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return PanelProduct(spec, bind); };
   return candidate;

@@ -99,6 +99,10 @@ std::string panel_conv_reject(const LowerRequest& request);
 // Of a convolution of images: layouts and what else does not depend on how it is computed.
 Candidate panel_image_candidate(const LowerRequest& request, size_t residual_input);
 
+// Weights as the graph has them, packed; the bias may be none.
+Preparation panels_preparation(const Tensor& weights, const Tensor& bias, const PanelWeights& from,
+                               const PanelKernel& kernel);
+
 // All of a candidate for the node but its name.
 Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
                           const PanelWeights& weights);

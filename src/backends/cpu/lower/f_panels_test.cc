@@ -90,6 +90,33 @@ TEST(FloatPanels, ConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThread
   }
 }
 
+// One and three dimensions: padding of every kind, taps and outputs that lie apart, groups, few and many channels, strips of rows and of columns.
+const Case kVolumes[] = {
+    {{2, 5, 40}, {7, 5, 3}, {2}, {1, 1}, {1}},
+    {{1, 1, 900}, {40, 1, 10}, {5}, {0, 0}, {1}},
+    {{1, 64, 130}, {33, 64, 3}, {1}, {2, 2}, {2}, 1, "relu"},
+    {{1, 12, 50}, {30, 4, 5}, {1}, {0, 4}, {1}, 3, "clip"},
+    {{1, 1024, 20}, {16, 1024, 1}, {1}, {0, 0}, {1}},
+    {{1, 24, 900}, {20, 24, 25}, {1}, {12, 12}, {1}, 1, "leaky_relu"},
+    {{2, 3, 6, 7, 8}, {4, 3, 3, 3, 3}, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
+    {{1, 16, 5, 12, 9}, {20, 16, 2, 3, 3}, {2, 1, 2}, {0, 1, 2, 1, 0, 0}, {1, 2, 1}, 1, "relu"},
+    {{1, 32, 9, 20, 22}, {24, 32, 3, 1, 1}, {1, 1, 1}, {2, 0, 0, 2, 0, 0}, {2, 1, 1}},
+    {{1, 16, 3, 9, 150}, {24, 8, 3, 3, 3}, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}, 2},
+};
+
+TEST(FloatPanels, VolumesAreCloseToTheReferenceAndEqualOnAllLevelsAndThreads) {
+  for (const Case& c : kVolumes) {
+    Probe probe = conv_probe(c);
+    probe.inputs[0].layout = Layout::linear;
+    const std::string what = to_string(c.x) + to_string(c.w);
+    expect_close_and_equal(probe, lower_f_conv_volumes, what);
+    probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4)});
+    expect_close_and_equal(probe, lower_f_conv_volumes, what + " with a residual");
+    probe.inputs[2] = {};
+    expect_close_and_equal(probe, lower_f_conv_volumes, what + " without a bias");
+  }
+}
+
 struct TransposedCase {
   Shape x, w;
   std::vector<s64> strides = {2, 2}, pads = {0, 0, 0, 0}, dilations = {1, 1};
@@ -107,7 +134,7 @@ const TransposedCase kTransposed[] = {
     {{1, 8, 7, 7}, {8, 8, 3, 3}, {1, 1}, {2, 2, 2, 2}, {2, 2}},
     {{1, 8, 9, 7}, {8, 8, 3, 3}, {2, 2}, {1, 0, 0, 1}, {3, 3}},
     {{1, 24, 5, 6}, {24, 8, 2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 3},
-    {{1, 64, 60, 50}, {64, 32, 8, 8}, {4, 4}, {2, 2, 2, 2}},
+    {{1, 64, 30, 50}, {64, 12, 8, 8}, {4, 4}, {2, 2, 2, 2}},
     {{1, 1024, 3, 3}, {1024, 16, 4, 4}, {4, 4}},
 };
 
@@ -355,6 +382,7 @@ TEST(FloatPanels, SayWhyNot) {
   const bool dnnl = hardware_has(Isa::avx2);
   EXPECT_EQ(run_probe(probe, lower_f_conv_panels).reject,
             dnnl ? "groups have too few channels" : "");
+  EXPECT_EQ(run_probe(probe, lower_f_conv_volumes).reject, "the input is an image");
   probe.inputs[1].constant = false;
   EXPECT_EQ(run_probe(probe, lower_f_conv_panels).reject, "the weights are not constant");
   Probe batches{.op = "MatMul",

@@ -13,9 +13,10 @@ using OfferFunction = Offer (*)(const LowerRequest&);
 
 // Whose kernels round their results where the node says so (rounding.h).
 constexpr OfferFunction kRounding[] = {
-    lower_f_unary,         lower_f_binary,         lower_f_conv,       lower_f_conv_panels,
-    lower_f_conv_winograd, lower_f_depthwise_taps, lower_f_matmul,     lower_f_matmul_panels,
-    lower_f_softmax,       lower_f_log_softmax,    lower_f_layer_norm, lower_f_rms_norm};
+    lower_f_unary,         lower_f_binary,        lower_f_conv,           lower_f_conv_panels,
+    lower_f_conv_volumes,  lower_f_conv_winograd, lower_f_depthwise_taps, lower_f_matmul,
+    lower_f_matmul_panels, lower_f_softmax,       lower_f_log_softmax,    lower_f_layer_norm,
+    lower_f_rms_norm};
 
 constexpr bool knows_rounding(OfferFunction function) {
   return std::ranges::find(kRounding, function) != std::end(kRounding);

@@ -49,6 +49,7 @@ Probe depthwise(s64 channels) {
 // Results of more than one piece, and of a part of one; beyond 65504, and below what is normal in f16.
 std::vector<Case> cases() {
   const Probe conv{.op = "Conv", .inputs = {image({1, 8, 20, 19}), constant({24, 8, 1, 1}, 2)}};
+  const Probe line{.op = "Conv", .inputs = {image({1, 8, 50}), constant({24, 8, 3}, 2)}};
   const Probe matmul{.op = "MatMul",
                      .inputs = {{random_f32({9, 40}, 1, 1e4f)}, constant({40, 130}, 2)}};
   Probe columns{.op = "Softmax", .inputs = {{random_f32({2, 7, 90}, 1, 9.0f)}}};
@@ -63,6 +64,7 @@ std::vector<Case> cases() {
   return {{conv, lower_f_conv},
           {conv, lower_f_conv_panels},
           {clipped(conv), lower_f_conv},
+          {clipped(line), lower_f_conv_volumes},
           {depthwise(16), lower_f_depthwise_taps},
           {depthwise(5), lower_f_depthwise_taps},
           {matmul, lower_f_matmul},
