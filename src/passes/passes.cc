@@ -35,6 +35,8 @@ void split_gemm(Graph&, Rewrites&);
 void sink_turns(Graph&, Rewrites&);
 void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
+void gather_rows(Graph&, Rewrites&);
+void join_sums(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
 void clip_before_quantize(Graph&, Rewrites&);
@@ -102,6 +104,8 @@ constexpr Pass kFloatPasses[] = {
     {"sink_turns", sink_turns},
     {"lift_batches", lift_batches},
     {"join_moves", join_moves},
+    {"gather_rows", gather_rows},
+    {"join_sums", join_sums},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
     {"fuse_normalization", fuse_normalization},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity (also what Dropout becomes) disappears, and so do Concat of one tensor, Cast to the type that its input has, and Pad by nothing;
+// Identity (also what Dropout becomes) disappears, and so do Concat of one tensor, Cast to the type that its input has, Pad by nothing and Slice of all;
 // a graph output keeps its name. So do tables that leave codes as they are.
 #include <algorithm>
 #include <numeric>
@@ -27,11 +27,29 @@ bool casts_nothing(const Graph& graph, const Node& node) {
   return !type.shape.is_unknown() && attribute_of<&CastAttributes::to>(node) == type.dtype;
 }
 
+bool all_are(const Graph& graph, const Node& node, size_t i, s64 number) {
+  const Tensor* all = graph.constant_input(node, i);
+  return all != nullptr && all->dtype() == Dtype::s64 &&
+         std::ranges::all_of(all->as<s64>(), [&](s64 each) { return each == number; });
+}
+
 // What exporters write for images of a multiple of the window.
 bool pads_nothing(const Graph& graph, const Node& node) {
-  const Tensor* pads = is_op(node, "Pad") ? graph.constant_input(node, 1) : nullptr;
-  return pads != nullptr && pads->dtype() == Dtype::s64 &&
-         std::ranges::all_of(pads->as<s64>(), [](s64 pad) { return pad == 0; });
+  return is_op(node, "Pad") && all_are(graph, node, 1, 0);
+}
+
+// What exporters write behind windows of an image that needed no Pad. A dynamic axis may be longer than where it is cut.
+bool cuts_nothing(const Graph& graph, const Node& node) {
+  const Tensor* axes = is_op(node, "Slice") ? graph.constant_input(node, 3) : nullptr;
+  if (axes == nullptr || axes->dtype() != Dtype::s64) return false;
+  if (node.input(4) != kNoValue && !all_are(graph, node, 4, 1)) return false;
+  const Shape &from = graph.value(node.inputs[0]).type.shape,
+              &to = graph.value(node.outputs[0]).type.shape;
+  if (from.is_unknown() || to.is_unknown()) return false;
+  return std::ranges::all_of(axes->as<s64>(), [&](s64 axis) {
+    const int d = static_cast<int>(axis < 0 ? axis + from.rank() : axis);
+    return from[d] > 0 && from[d] == to[d];
+  });
 }
 
 // A product with one positive number, whose codes have the scale of the other side times that number; a Clip beyond all codes.
@@ -112,7 +130,7 @@ void remove_identity(Graph& graph, Rewrites& rewrites) {
 // Types, and what follows from shapes, are known from fold_constants on.
 void remove_copy(Graph& graph, Rewrites& rewrites) {
   CopyRemover(graph, rewrites).run([&](const Uses&, const Node& node) {
-    return casts_nothing(graph, node) || pads_nothing(graph, node);
+    return casts_nothing(graph, node) || pads_nothing(graph, node) || cuts_nothing(graph, node);
   });
 }
 
