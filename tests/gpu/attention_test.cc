@@ -20,8 +20,9 @@
 namespace octet::test {
 namespace {
 
-// `any`: whatever a float may be, NaN and infinities too; `any_keys`: of a key the same for all queries of an image.
-enum class MaskKind { none, keys, matrix, constant, hidden, any, any_keys };
+// `any`: whatever a float may be, NaN and infinities too; `any_keys`: of a key the same for all queries of an image; `windows`: of each head and each of two
+// windows that an image is parted in, a batch's images and windows being two axes where it is added.
+enum class MaskKind { none, keys, matrix, constant, hidden, any, any_keys, windows };
 // Queries, keys and values are parts of one value: picked from it and turned, as PyTorch's MultiheadAttention has it, or split.
 enum class Packed { no, picked, split };
 
@@ -191,6 +192,7 @@ class AttentionGraph : public CodesGraph {
   // Some keys are taken away from a query as exporters do it, in a row all of them.
   ValueId add_mask(ValueId scores, const Shape& shape) {
     const AttentionCase& c = case_;
+    if (c.mask == MaskKind::windows) return add_windows(scores, shape);
     const bool matrix =
         c.mask == MaskKind::matrix || c.mask == MaskKind::hidden || c.mask == MaskKind::any;
     const s64 images = matrix || c.mask == MaskKind::any_keys ? c.batch : 1;
@@ -207,6 +209,27 @@ class AttentionGraph : public CodesGraph {
                                                     : input("mask", std::move(mask));
     const bool first = random_() % 2 == 0;
     return node("Add", "masked", {first ? id : scores, first ? scores : id}, {Dtype::f32, shape});
+  }
+
+  ValueId with_batch(const char* name, ValueId x, const Shape& shape) {
+    Tensor sizes(Dtype::s64, {shape.rank()});
+    for (int d = 0; d < shape.rank(); ++d)
+      sizes.mutable_as<s64>()[static_cast<size_t>(d)] = shape[d];
+    const ValueId id = graph_.add_constant(std::string(name) + "_sizes", std::move(sizes));
+    return node("Reshape", name, {x, id}, {Dtype::f32, shape});
+  }
+
+  ValueId add_windows(ValueId scores, const Shape& shape) {
+    const AttentionCase& c = case_;
+    const Shape parted{c.batch / 2, 2, c.heads, c.queries, c.keys};
+    Tensor mask(Dtype::f32, {1, 2, c.heads, c.queries, c.keys});
+    for (f32& value : mask.mutable_as<f32>())
+      value = 0.01f * static_cast<f32>(random_() % 200) - (random_() % 4 == 0 ? 100.0f : 0.0f);
+    const ValueId windows = with_batch("windows", scores, parted);
+    const ValueId masked =
+        node("Add", "masked", {windows, graph_.add_constant("mask", std::move(mask))},
+             {Dtype::f32, parted});
+    return with_batch("joined", masked, shape);
   }
 
   // Powers of some are no normal numbers. Every third row has what makes all of its shares NaN.
@@ -323,6 +346,27 @@ TEST(GpuSelfAttention, MasksOfAnyNumbers) {
         })) << c.text();
       }
     }
+  }
+}
+
+// Swin's: the Reshapes around the sum are no steps, whatever makes the operands.
+TEST(GpuSelfAttention, WindowsOfAnImageHaveMasksOfTheirOwn) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const Target target = make_target(device->name(), 1, nullptr);
+  const AttentionCase plain{
+      .batch = 6, .heads = 3, .queries = 49, .keys = 49, .score = 1e-4f, .mask = MaskKind::windows};
+  AttentionCase behind = plain, picked = plain, split = plain;
+  behind.hidden = 96, picked.packed = Packed::picked, split.packed = Packed::split;
+  for (const AttentionCase& c : {plain, behind, picked, split}) {
+    const DearChains whatever_they_cost;
+    const AttentionGraph graph(c, 29);
+    const Plan plan = make_plan(graph.graph(), graph.shapes(), target);
+    std::vector<std::string> kernels;
+    expect_cpu_bytes(graph.graph(), plan.graph.nodes.size() - 1, graph.inputs(), c.text(), kernels);
+    if (device->level() != "sm_90a") continue;
+    EXPECT_EQ(plan.graph.nodes.size(), 1u) << c.text();
   }
 }
 

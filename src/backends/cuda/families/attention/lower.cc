@@ -91,6 +91,53 @@ std::string check_sizes(const Heads& heads) {
   return {};
 }
 
+// Gives the batch other axes, each of them one of its own or a part of one; false where they are none.
+bool part_batch(MatMulViews& views, const Shape& wanted) {
+  MatMulViews parted = views;
+  const size_t rank = static_cast<size_t>(wanted.rank());
+  parted.geometry.batch = wanted;
+  for (std::vector<s64>* strides : {&parted.a_batch, &parted.b_batch, &parted.y_batch})
+    strides->assign(rank, 0);
+  size_t to = rank;
+  for (size_t own = views.a_batch.size(); own-- > 0;) {
+    s64 left = views.geometry.batch[static_cast<int>(own)];
+    for (s64 step = 1; left > 1; step *= wanted[static_cast<int>(to)]) {
+      if (to == 0 || left % wanted[static_cast<int>(--to)] != 0) return false;
+      parted.a_batch[to] = views.a_batch[own] * step;
+      parted.b_batch[to] = views.b_batch[own] * step;
+      parted.y_batch[to] = views.y_batch[own] * step;
+      left /= wanted[static_cast<int>(to)];
+    }
+  }
+  while (to > 0 && wanted[static_cast<int>(to - 1)] == 1) --to;
+  if (to == 0) views = std::move(parted);
+  return to == 0;
+}
+
+// A sum of scores, whose batch may have axes of its own there.
+std::string read_sum(const LowerRequest& request, u32 n, Heads& heads) {
+  const Graph& body = chain_body(request.node);
+  const Node& add = body.nodes[n];
+  const bool first_is_mask =
+      body.is_constant(add.input(0)) || chain_input(request.node, add.input(0)).has_value();
+  const size_t of_scores = first_is_mask ? 1 : 0;
+  const LowerRequest sum = part_request(request, n);
+  Shape batch;
+  for (int d = 0; d + 2 < sum.inputs[of_scores].shape.rank(); ++d)
+    batch.push_back(sum.inputs[of_scores].shape[d]);
+  if (batch.elements() == 0 || !part_batch(heads.by_keys, batch) ||
+      !part_batch(heads.by_values, batch))
+    return "the batch has other axes where scores are added";
+  if (std::string reason = read_mask(sum, of_scores, heads.by_keys.geometry, heads.mask);
+      !reason.empty())
+    return reason;
+  if (heads.mask.constant) return {};
+  const std::optional<size_t> mask = chain_input(request.node, add.input(1 - of_scores));
+  if (!mask) return "the mask is made inside";
+  heads.mask.input = *mask;
+  return {};
+}
+
 }  // namespace
 
 std::string read_heads(const LowerRequest& request, Heads& heads) {
@@ -109,15 +156,10 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
     return reason;
   heads.keys_s8 = scores.inputs[kProductWeights].dtype == Dtype::s8;
   heads.values_s8 = context.inputs[kProductWeights].dtype == Dtype::s8;
-  if (last == 3) {
-    const Node& add = body.nodes[parts[1]];
-    const size_t of_scores = add.input(0) == scores.node.outputs[0] ? 0 : 1;
-    const LowerRequest sum = part_request(request, parts[1]);
-    if (std::string reason = read_mask(sum, of_scores, heads.by_keys.geometry, heads.mask);
-        !reason.empty())
-      return reason;
-    if (!heads.mask.constant)
-      heads.mask.input = *chain_input(request.node, add.input(1 - of_scores));
+  const auto add = std::ranges::find_if(
+      parts, [&](u32 n) { return body.nodes[n].op->name == std::string_view("Add"); });
+  if (add != parts.end()) {
+    if (std::string reason = read_sum(request, *add, heads); !reason.empty()) return reason;
   }
   if (std::string reason = read_shares(part_request(request, parts[last - 1]), heads);
       !reason.empty())

@@ -15,16 +15,40 @@ s32 producer_of(const Graph& graph, const Uses& uses, const NodeInput& input, st
   return producer >= 0 && graph.nodes[static_cast<u32>(producer)].op->name == op ? producer : -1;
 }
 
+namespace {
+
+// From what a value is made behind Reshapes that give its matrices other axes of the batch, which nobody else reads; those are noted.
+ValueId walk_batches(const Graph& graph, const Uses& uses, ValueId id, std::vector<u32>& nodes) {
+  for (s32 n; uses.only_consumer(id) >= 0 && (n = uses.producer(id)) >= 0 &&
+              keeps_matrices(graph, graph.nodes[static_cast<size_t>(n)]);) {
+    nodes.insert(nodes.begin(), static_cast<u32>(n));
+    id = graph.nodes[static_cast<size_t>(n)].inputs[0];
+  }
+  return id;
+}
+
+s32 maker_of(const Graph& graph, const Uses& uses, ValueId id, std::string_view op) {
+  const s32 n = id == kNoValue ? -1 : uses.producer(id);
+  return n >= 0 && graph.nodes[static_cast<size_t>(n)].op->name == op ? n : -1;
+}
+
+}  // namespace
+
 std::vector<u32> find_attention(const Graph& graph, const Uses& uses, u32 last) {
   if (graph.nodes[last].op->name != "QMatMul") return {};
   const s32 softmax = producer_of(graph, uses, {last, kProductX}, "QSoftmax");
   if (softmax < 0) return {};
   std::vector<u32> nodes{static_cast<u32>(softmax), last};
-  s32 scores = producer_of(graph, uses, {nodes[0], 0}, "QMatMul");
-  if (const s32 add = producer_of(graph, uses, {nodes[0], 0}, "Add"); add >= 0) {
+  ValueId id = walk_batches(graph, uses, graph.nodes[nodes[0]].inputs[0], nodes);
+  s32 scores = maker_of(graph, uses, id, "QMatMul");
+  if (const s32 add = maker_of(graph, uses, id, "Add"); add >= 0) {
     nodes.insert(nodes.begin(), static_cast<u32>(add));
-    for (size_t i = 0; i < 2 && scores < 0; ++i)
-      scores = producer_of(graph, uses, {nodes[0], i}, "QMatMul");
+    const std::vector<ValueId> terms = graph.nodes[nodes[0]].inputs;
+    for (size_t i = 0; i < 2 && scores < 0; ++i) {
+      std::vector<u32> all = nodes;
+      scores = maker_of(graph, uses, walk_batches(graph, uses, terms[i], all), "QMatMul");
+      if (scores >= 0) nodes = std::move(all);
+    }
   }
   if (scores < 0) return {};
   nodes.insert(nodes.begin(), static_cast<u32>(scores));
