@@ -133,12 +133,13 @@ TEST_F(GpuHalfConvolutions, TransposedConvolutions) {
 
 // Weights that two of them read are packed for the pads and strides of each.
 TEST_F(GpuHalfConvolutions, TransposedConvolutionsOfOneWeight) {
-  for (const char* order : {"%y, %z", "%z, %y"}) {
+  for (const char* order : {"%y, %z, %u", "%u, %z, %y"}) {
     const Graph graph =
         parse_graph("graph \"g\"(%x: f32[1,16,9,9]) {\n" + weights("w", "16,8,4,4", 16 * 8 * 16) +
                         fmt::format(R"(
   %y: f32[1,8,20,20] = ConvTranspose(%x, %w) {{strides=ints[2, 2]}}
   %z: f32[1,8,18,18] = ConvTranspose(%x, %w) {{strides=ints[2, 2], pads=ints[1, 1, 1, 1]}}
+  %u: f32[1,8,36,36] = ConvTranspose(%x, %w) {{strides=ints[4, 4]}}
   return {}
 }})",
                                     order),
@@ -147,6 +148,31 @@ TEST_F(GpuHalfConvolutions, TransposedConvolutionsOfOneWeight) {
     std::mt19937 random(5);
     const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
     expect_near(graph, inputs, 1000.0f);
+  }
+}
+
+// What no kernel of 16 bits takes is not stored in them, only to be widened again.
+TEST_F(GpuHalfConvolutions, SeveralChannelsOfOneStayReals) {
+  for (const int each : {2, 4}) {
+    const int channels = 16 * each;
+    const Graph graph =
+        parse_graph("graph \"g\"(%x: f32[1,16,9,9]) {\n" +
+                        weights("w", fmt::format("{},1,3,3", channels), channels * 9) +
+                        weights("v", fmt::format("8,{},1,1", channels), 8 * channels) +
+                        fmt::format(R"(
+  %r: f32[1,16,9,9] = RoundTo(%x) {{to="f16"}}
+  %c: f32[1,{0},7,7] = Conv(%r, %w) {{group=16}}
+  %cr: f32[1,{0},7,7] = RoundTo(%c) {{to="f16"}}
+  %d: f32[1,8,7,7] = Conv(%cr, %v)
+  return %d
+}})",
+                                    channels),
+                    find_op);
+    // The next product reads 16 bits.
+    EXPECT_THAT(kernels(graph), Contains("cast").Times(1)) << each;
+    std::mt19937 random(5);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    expect_near(graph, inputs, 200.0f);
   }
 }
 

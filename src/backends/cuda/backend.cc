@@ -2,7 +2,6 @@
 // What a GPU offers. It has no reference of its own: what no lowering accepts runs on the CPU, with copies that the plan shows.
 #include "backends/cuda/backend.h"
 
-#include <unordered_map>
 #include <vector>
 
 #include "backends/cuda/families/compare/lower.h"
@@ -11,7 +10,6 @@
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/plugin.h"
 #include "backends/cuda/lowerings.h"
-#include "ops/attributes/window.h"
 
 namespace octet::cuda {
 
@@ -33,25 +31,7 @@ constexpr Lowering kLowerings[] = {
 #undef LOWERING
 };
 
-// Prepared weights of a transposed convolution depend on its strides and pads, which their keys do not name (families/product_terms): a node whose weights
-// others read too, or whose pads follow from `output_shape` and the size of its input, has a copy of its own.
-void own_transposed_weights(Graph& graph) {
-  std::unordered_map<ValueId, size_t> readers;
-  for (const Node& node : graph.nodes) {
-    for (const ValueId id : node.inputs) ++readers[id];
-  }
-  for (Node& node : graph.nodes) {
-    if (node.op->name != "ConvTranspose" || !graph.is_constant(node.input(1))) continue;
-    const ValueId weights = node.inputs[1];
-    if (readers[weights] == 1 && !has_attribute<&ConvTransposeAttributes::output_shape>(node))
-      continue;
-    node.inputs[1] =
-        graph.add_constant(node.name + "_weights", graph.value(weights).constant.clone());
-  }
-}
-
 void adapt(Graph& graph, const Target&) {
-  own_transposed_weights(graph);
   share_concatenations(graph);
   store_halves(graph);
 }

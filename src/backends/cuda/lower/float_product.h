@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -45,8 +46,8 @@ struct FloatProduct {
   bool residual_last = false;        // the residual is added to these, or to the function's
   Number sum_rounded = Number::f32;  // and then reals of y are rounded to it
   Tensor weights, bias;              // bias is empty where a run brings it, or there is none
-  Tensor weights_source = {};        // the graph's, where `weights` was made of them
-  std::string weights_form = {};     // all that `weights` depends on beside those
+  std::string weights_form = {};     // of a product by other weights: all that these depend on
+  std::function<Tensor()> made_weights = nullptr;  // and they, made of `weights`, the graph's
   WeightFacts facts;
   bool has_bias = false, has_residual = false;
   s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides
@@ -55,6 +56,16 @@ struct FloatProduct {
   s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
   s64 cin() const { return geometry.in_channels_per_group(); }
   s64 cout() const { return geometry.out_channels_per_group(); }
+  s64 weight_count() const {
+    return geometry.out_channels * cin() * geometry.window.kernel_elements();
+  }
+  // With its weights at hand: whoever packs them needs them, and nobody else.
+  FloatProduct with_weights() const {
+    FloatProduct product = *this;
+    if (made_weights) product.weights = made_weights();
+    return product;
+  }
+  // Of with_weights().
   f32 weight(s64 channel, s64 k) const {
     const s64 at = channel * weight_channel + k % cin() * weight_cin + k / cin() * weight_tap;
     return weights.as<f32>()[static_cast<size_t>(at)];

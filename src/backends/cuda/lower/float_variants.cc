@@ -11,13 +11,21 @@
 namespace octet::cuda {
 namespace {
 
-// Weights that are made of the graph's, [channel][tap][input channel].
-void set_weights(FloatProduct& product, const FloatProduct& of, std::string form) {
-  const s64 taps = product.geometry.window.kernel_elements(), channels = product.cin();
-  product.weights_source = of.weights;
+// Weights that are made of the graph's: value(channel, tap, input channel).
+template <class Value>
+void set_weights(FloatProduct& product, std::string form, Value value) {
+  const s64 outputs = product.geometry.out_channels, channels = product.cin();
+  const s64 taps = product.geometry.window.kernel_elements();
   product.weights_form = std::move(form);
-  product.weights = Tensor(Dtype::f32, {product.geometry.out_channels, taps, channels});
   product.weight_channel = taps * channels, product.weight_cin = 1, product.weight_tap = channels;
+  product.made_weights = [outputs, taps, channels, value = std::move(value)] {
+    Tensor weights(Dtype::f32, {outputs, taps, channels});
+    f32* to = weights.mutable_as<f32>().data();
+    for (s64 c = 0; c < outputs; ++c) {
+      for (s64 k = 0; k < taps * channels; ++k) *to++ = value(c, k / channels, k % channels);
+    }
+    return weights;
+  };
 }
 
 // Of one axis: the tap k = first + stride * j reads the input at q + shift - j, for output q of the phase.
@@ -51,20 +59,16 @@ FloatPhase phase_of(const FloatProduct& product, s64 row, s64 column) {
   result.transposed = false;
   result.geometry.window.axes[1] = h.window;
   result.geometry.window.axes[2] = w.window;
-  set_weights(result, product, fmt::format("phase {} {}", row, column));
-  f32* to = result.weights.mutable_as<f32>().data();
-  const std::span<const f32> from = product.weights.as<f32>();
-  const s64 cin = product.cin(), cout = product.cout();
-  for (s64 c = 0; c < product.geometry.out_channels; ++c) {
-    for (s64 t = 0; t < h.taps * w.taps; ++t) {
-      const s64 tap = h.tap(t / w.taps, window.h().stride) * window.w().kernel +
-                      w.tap(t % w.taps, window.w().stride);
-      for (s64 i = 0; i < cin; ++i) {
-        const s64 pair = (c / cout * cin + i) * cout + c % cout;
-        *to++ = from[static_cast<size_t>(pair * window.kernel_elements() + tap)];
-      }
-    }
-  }
+  std::string form = fmt::format("transposed, taps {} and {} by {}, {} and {} by {}", h.taps,
+                                 h.first, window.h().stride, w.taps, w.first, window.w().stride);
+  set_weights(result, std::move(form), [product, h, w](s64 channel, s64 tap, s64 input) {
+    const Window& own = product.geometry.window;
+    const s64 cout = product.cout(), group = channel / cout;
+    const s64 pair = (group * product.cin() + input) * cout + channel % cout;
+    const s64 from =
+        h.tap(tap / w.taps, own.h().stride) * own.w().kernel + w.tap(tap % w.taps, own.w().stride);
+    return product.weights.as<f32>()[static_cast<size_t>(pair * own.kernel_elements() + from)];
+  });
   return phase;
 }
 
@@ -80,17 +84,13 @@ bool has_wider_groups(s64 groups, s64 cin, s64 cout, s64 few) {
 
 FloatProduct with_groups(const FloatProduct& product, s64 groups) {
   const s64 each = product.geometry.groups / groups;
-  const s64 taps = product.geometry.window.kernel_elements();
   FloatProduct result = product;
   result.geometry.groups = groups;
-  set_weights(result, product, fmt::format("{} groups of {}", groups, each));
-  f32* to = result.weights.mutable_as<f32>().data();
-  for (s64 c = 0; c < product.geometry.out_channels; ++c) {
-    const s64 first = c / product.cout() % each * product.cin();
-    for (s64 k = 0; k < taps * product.cin(); ++k)
-      to[(c * taps + k / product.cin()) * result.cin() + first + k % product.cin()] =
-          product.weight(c, k);
-  }
+  set_weights(result, fmt::format("{} groups of {}", groups, each),
+              [product, each](s64 channel, s64 tap, s64 input) {
+                const s64 own = channel / product.cout() % each, cin = product.cin();
+                return input / cin == own ? product.weight(channel, tap * cin + input % cin) : 0.0f;
+              });
   return result;
 }
 

@@ -48,7 +48,8 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   const s64 groups = conv_groups(node), channels = transposed ? shape[1] : shape[0] / groups;
   if (groups == 1 || channels > kFew) return true;
   if (transposed) return false;
-  return (channels == 1 && shape[1] == 1) || has_wider_groups(groups, shape[1], channels, kFew);
+  if (shape[1] == 1) return channels == 1;  // depthwise_real takes no other multiplier
+  return has_wider_groups(groups, shape[1], channels, kFew);
 }
 
 // As families/rows/halves.cc takes them: parameters are constants.

@@ -17,17 +17,19 @@ FloatProduct folded(const FloatProduct& conv, const Fold& fold) {
   result.x = {conv.geometry.batch, fold.cell, fold.height, fold.width};
   result.weight_channel = fold.taps_h * channels, result.weight_cin = 1;
   result.weight_tap = channels;
-  result.weights_source = conv.weights;
   result.weights_form = fmt::format("cells of {} by steps of {}, {}x{} taps", fold.cell, fold.step,
                                     fold.taps_h, fold.taps_w);
-  result.weights = Tensor(Dtype::f32, {outputs, fold.taps_h, 1, channels});
-  std::span<f32> to = result.weights.mutable_as<f32>();
-  std::ranges::fill(to, 0.0f);
-  for (s64 c = 0; c < outputs; ++c) {
-    for (s64 k = 0; k < k_all; ++k)
-      to[static_cast<size_t>(c * result.weight_channel + fold.place(conv.geometry, k))] =
-          conv.weight(c, k);
-  }
+  result.made_weights = [conv, fold, outputs, channels, k_all] {
+    Tensor weights(Dtype::f32, {outputs, fold.taps_h, 1, channels});
+    std::span<f32> to = weights.mutable_as<f32>();
+    std::ranges::fill(to, 0.0f);
+    for (s64 c = 0; c < outputs; ++c) {
+      for (s64 k = 0; k < k_all; ++k)
+        to[static_cast<size_t>(c * fold.taps_h * channels + fold.place(conv.geometry, k))] =
+            conv.weight(c, k);
+    }
+    return weights;
+  };
   return result;
 }
 

@@ -21,7 +21,7 @@ using product_terms::Spec;
 
 std::string reject_operands(const FloatProduct& product) {
   constexpr s64 kMost = std::numeric_limits<s32>::max() / 2;
-  for (const s64 size : {product.x.elements(), product.y.elements(), product.weights.elements()}) {
+  for (const s64 size : {product.x.elements(), product.y.elements(), product.weight_count()}) {
     if (size > kMost) return "an operand has 2^30 elements or more";
   }
   constexpr s64 kFew = 4;  // channels of a group: columns of tiles would be empty
@@ -134,8 +134,8 @@ std::vector<BlobRecipe> blobs(const std::vector<Part>& parts) {
     all.push_back(
         {fmt::format("product_terms {}x{} {} {} {} {} {}", bn(spec), spec.tiles_n, spec.w_terms,
                      spec.f16, product.geometry.groups, product.rows, product.weights_form),
-         {product.weights_source ? product.weights_source : product.weights},
-         [product, spec = spec] { return packed(product, spec); }});
+         {product.weights},
+         [product, spec = spec] { return packed(product.with_weights(), spec); }});
   }
   const Tensor& bias = parts[0].phase.product.bias;
   if (bias) all.push_back(constant_blob(bias));

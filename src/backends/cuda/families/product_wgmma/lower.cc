@@ -35,8 +35,8 @@ bool fits_registers(const FloatProduct& product, const WindowTile& tile) {
 
 f64 bytes_moved(const FloatProduct& product, const RealEnd& end) {
   const f64 y = static_cast<f64>(product.y.elements());
-  f64 bytes = static_cast<f64>(product.x.elements() + product.weights.elements()) *
-              bytes_of(product.x_type);
+  f64 bytes =
+      static_cast<f64>(product.x.elements() + product.weight_count()) * bytes_of(product.x_type);
   bytes += y * bytes_of(end.y);
   if (product.has_residual) bytes += y * bytes_of(end.residual_type);
   return bytes;
@@ -131,8 +131,8 @@ std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
   std::vector<BlobRecipe> all;
   all.push_back({fmt::format("product_wgmma {}x{} by {} {} {} {}", tile.bn, tile.k_bytes,
                              tile.group, spec.f16, product.rows, product.weights_form),
-                 {product.weights_source ? product.weights_source : product.weights},
-                 [product, spec] { return packed(product, spec); }});
+                 {product.weights},
+                 [product, spec] { return packed(product.with_weights(), spec); }});
   if (product.bias) all.push_back(constant_blob(product.bias));
   return all;
 }

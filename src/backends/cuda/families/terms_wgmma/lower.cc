@@ -104,8 +104,8 @@ std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
   all.push_back(
       {fmt::format("terms_wgmma {}x{} by {} of {} {} {} {}", tile.bn, tile.k_bytes, tile.group,
                    spec.main.number_bytes, spec.main.w_terms, product.rows, product.weights_form),
-       {product.weights_source ? product.weights_source : product.weights},
-       [product, spec] { return packed(product, spec); }});
+       {product.weights},
+       [product, spec] { return packed(product.with_weights(), spec); }});
   if (product.bias) all.push_back(constant_blob(product.bias));
   return all;
 }
@@ -127,7 +127,7 @@ terms_wgmma::Params parameters(const FloatProduct& product, const Spec& spec, co
 f64 bytes_moved(const FloatProduct& product, const Spec& spec) {
   const f64 y = static_cast<f64>(product.y.elements());
   f64 bytes = static_cast<f64>(product.x.elements()) * bytes_of(spec.x);
-  bytes += static_cast<f64>(product.weights.elements()) * 2 * spec.main.w_terms;
+  bytes += static_cast<f64>(product.weight_count()) * 2 * spec.main.w_terms;
   bytes += y * bytes_of(spec.end.y);
   if (product.has_residual) bytes += y * bytes_of(spec.end.residual_type);
   return bytes;
