@@ -17,6 +17,7 @@ struct Depthwise {
   std::string activation = "";
   std::string function = "";  // of its rounded result
   bool behind = false;        // the residual is added to the function's, or to its result, rounded
+  int dilation = 1;
 
   // A function that the special-function unit may compute: its result is stored in 16 bits (docs/numerics.md, section 7).
   bool is_close() const {
@@ -48,12 +49,12 @@ struct Depthwise {
     text += "const %s: f32[] = {0.0157}\nconst %u8z: u8[] = {128}\nconst %s8z: s8[] = {3}\n";
     text += widened(from, shape(false), "x", "v");
     if (residual) text += widened(to, shape(true), "a", "r");
-    const int pad = taps / 2;
+    const int pad = taps / 2 * dilation;
     text += fmt::format(
         "%c: f32{} = Conv(%v, %w, %b{}) {{pads=ints[{}, {}, {}, {}], strides=ints[{}, {}], "
-        "group={}{}}}\n",
+        "dilations=ints[{}, {}], group={}{}}}\n",
         shape(true), residual && !behind ? ", %r" : "", pad, pad, pad, pad, stride, stride,
-        channels, activation);
+        dilation, dilation, channels, activation);
     if (!function.empty()) {
       text += fmt::format("%cr: f32{0} = RoundTo(%c) {{to=\"{1}\"}}\n%e: f32{0} = {2}(%cr)\n",
                           shape(true), half, function);

@@ -31,7 +31,9 @@ __device__ __forceinline__ f32 add_product(f32 sum, f32 x, f32 weight) {
 }
 
 // What a thread keeps: a ring of rows of x as reals, from the pixel on that its first column of y begins with.
-constexpr s32 kColumns = s.columns == 0 ? 1 : s.columns, kRead = read_columns(s), kRing = w.taps_h, kNew = w.stride_h <= w.taps_h ? w.stride_h : 1;
+constexpr s32 kColumns = s.columns == 0 ? 1 : s.columns, kRead = read_columns(s), kRing = w.taps_h;
+constexpr Strides along_h = strides_h(w), along_w = strides_w(w);
+constexpr s32 kNew = along_h.move <= w.taps_h ? along_h.move : 1;  // rows of x from one row of y to the next
 constexpr s32 kOld = kRing - kNew;  // rows that are read before the first row of y
 struct Row {
   f32 at[kRead][kChannels];
@@ -51,7 +53,7 @@ struct WindowSum {
   const Taps& taps;
   const s32 top, column, e;
 
-  __device__ __forceinline__ f32 real(s32 tap) const { return ring[(top + tap / w.taps_w) % kRing].at[column * w.stride_w + tap % w.taps_w][e]; }
+  __device__ __forceinline__ f32 real(s32 tap) const { return ring[(top + tap / w.taps_w) % kRing].at[column * along_w.move + tap % w.taps_w][e]; }
   __device__ __forceinline__ f32 plus(f32 sum, s32 tap) const { return add_product(sum, real(tap), taps.at[tap][e]); }
   static constexpr bool is_tap(s32 lane) { return lane < kTaps; }
   static constexpr bool is_single(s32 lane) { return lane + kLanes >= kTaps; }
@@ -113,24 +115,27 @@ struct Strip {
     constexpr s32 kTiles = column_tiles(s), kStrips = row_tiles(s);
     c = (s32)(item % kPieces) * kChannels;
     const s32 rest = (s32)(item / kPieces);
-    out_w = rest % kTiles * kColumns;
-    out_h = rest / kTiles % kStrips * s.rows;
+    out_w = first_of<along_w.apart>(rest % kTiles, kColumns);
+    out_h = first_of<along_h.apart>(rest / kTiles % kStrips, s.rows);
     n = rest / (kTiles * kStrips);
     const s32 in_w = out_w * w.stride_w - w.pad_left;
     x = (const u8*)p.x + ((s64)n * s.at.x.image + (s64)(out_h * w.stride_h - w.pad_top) * s.at.x.row + (s64)in_w * s.at.x.pixel + c) * kXBytes;
 #pragma unroll
-    for (s32 i = 0; i < kRead; ++i) inside[i] = (u32)(in_w + i) < (u32)w.in_w;
+    for (s32 i = 0; i < kRead; ++i) inside[i] = (u32)(in_w + i * w.dilation_w) < (u32)w.in_w;
   }
+  // Where tile `tile` begins: of `kApart` neighbours each has the next row or column that the others leave out.
+  template <s32 kApart>
+  static __device__ __forceinline__ s32 first_of(s32 tile, s32 size) { return tile / kApart * (size * kApart) + tile % kApart; }
   // Row `i` from the first on. What lies outside is 0.
   __device__ __forceinline__ void read(RawRow& to, s32 i, bool wanted) const {
-    const u8* from = x + (s64)i * (s.at.x.row * kXBytes);
-    const bool row = wanted && (u32)(out_h * w.stride_h - w.pad_top + i) < (u32)w.in_h;
+    const u8* from = x + (s64)i * (w.dilation_h * s.at.x.row * kXBytes);
+    const bool row = wanted && (u32)(out_h * w.stride_h - w.pad_top + i * w.dilation_h) < (u32)w.in_h;
 #pragma unroll
     for (s32 k = 0; k < kRead; ++k) {
       constexpr u32 kZero = is_code(s.x) ? (w.zero_point & 255) * 0x01010101u : 0u;
 #pragma unroll
       for (s32 j = 0; j < (s32)(sizeof(XPiece) / sizeof(typename XPiece::Word)); ++j) to.at[k].words[j] = (typename XPiece::Word)kZero;
-      if (row && inside[k]) to.at[k] = piece_at<kXBytes * kChannels>(from + k * (s.at.x.pixel * kXBytes));
+      if (row && inside[k]) to.at[k] = piece_at<kXBytes * kChannels>(from + k * (w.dilation_w * s.at.x.pixel * kXBytes));
     }
   }
 };
@@ -152,10 +157,10 @@ __device__ __forceinline__ void end_row(const Params& p, const Row (&ring)[kRing
       const f32 sum = WindowSum{ring, taps, top, column, e}.all();
       sums[e] = s.end.bias ? sum : f32_add(sum, 0.0f);
     }
-    const s32 out_w = strip.out_w + column;
+    const s32 out_w = strip.out_w + column * along_w.apart;
     const s64 y = (s64)strip.n * s.at.y.image + (s64)out_h * s.at.y.row + (s64)out_w * s.at.y.pixel + strip.c;
     const s64 residual = (s64)strip.n * s.at.residual.image + (s64)out_h * s.at.residual.row + (s64)out_w * s.at.residual.pixel + strip.c;
-    if (w.out_w % kColumns == 0 || out_w < w.out_w) End::store_at<kChannels>(p.end, y, residual, sums, bias);
+    if ((along_w.apart == 1 && w.out_w % kColumns == 0) || out_w < w.out_w) End::store_at<kChannels>(p.end, y, residual, sums, bias);
   }
 }
 
@@ -164,13 +169,14 @@ __device__ __forceinline__ void end_period(const Params& p, Row (&ring)[kRing], 
 #pragma unroll
   for (s32 step = 0; step < period(w); ++step) {
     const s32 row = first + step;
-    if (row >= s.rows || strip.out_h + row >= w.out_h) return;
+    const s32 out_h = strip.out_h + row * along_h.apart;
+    if (row >= s.rows || out_h >= w.out_h) return;
 #pragma unroll
     for (s32 i = 0; i < kNew; ++i) widen(ring[(step * kNew + kOld + i) % kRing], next[i]);
 #pragma unroll
     for (s32 i = 0; i < kNew; ++i) strip.read(next[i], (row + 1) * kNew + kOld + i, row + 1 < s.rows);
     __syncwarp();  // compilers would move these loads down to where they are needed, and nothing would hide them
-    end_row(p, ring, taps, bias, strip, strip.out_h + row, step * kNew % kRing);
+    end_row(p, ring, taps, bias, strip, out_h, step * kNew % kRing);
   }
 }
 

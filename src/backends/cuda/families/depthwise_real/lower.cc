@@ -59,7 +59,8 @@ f64 ending_cost(const Spec& s) { return is_code(s.end.y) ? 11 : s.end.y == Numbe
 s64 registers_of(const Spec& s) {
   constexpr s64 kOthers = 46;
   const s64 read = depthwise_real::read_columns(s), taps = depthwise_real::taps(s);
-  const s64 coming = s.window.stride_h * read * ceil_div(s.channels * bytes_of(s.x), s64{4});
+  const s64 coming = depthwise_real::strides_h(s.window).move * read *
+                     ceil_div(s.channels * bytes_of(s.x), s64{4});
   return (s.window.taps_h * read + taps + 1) * s.channels + coming + kOthers;
 }
 
@@ -78,7 +79,8 @@ Work work_of(const Spec& s) {
   constexpr f64 kLoad = 2.5, kStore = 3, kRow = 25, kBegin = 120;
   const f64 sum = s.exact ? taps + 4 : 2 * taps + 1;
   const f64 outputs = s.rows * columns * channels;
-  const f64 rows_read = s.rows * s.window.stride_h + s.window.taps_h - s.window.stride_h;
+  const s32 move = depthwise_real::strides_h(s.window).move;
+  const f64 rows_read = (s.rows - 1) * move + s.window.taps_h;
   return {outputs * (sum + ending_cost(s)) +
               rows_read * read * (channels * reading_cost(s) + kLoad) +
               s.rows * (columns * kStore + kRow) + kBegin + 2 * taps,
@@ -114,7 +116,8 @@ f64 cost_of(const FloatProduct& product, const Strip& strip, f64 bytes, const Ch
 
 // So many channels and columns, if registers and the image hold them.
 bool fits(const FloatProduct& product, const Strip& strip) {
-  const s64 width = product.geometry.window.w().out;
+  const ConvWindow window = float_window(product);
+  const s64 width = ceil_div_s32(window.out_w, depthwise_real::strides_w(window).apart);
   constexpr s64 kWhole = 7;  // columns that are worth it where they leave none over
   return product.geometry.out_channels % strip.channels == 0 && strip.columns <= width &&
          (strip.columns != kWhole || width % kWhole == 0) &&
@@ -123,8 +126,9 @@ bool fits(const FloatProduct& product, const Strip& strip) {
 
 // Those that registers hold, with the best rows of each, the best first; none where a thread cannot keep rows. For measurements, two others of the best one.
 std::vector<Strip> strips_of(const FloatProduct& product, f64 bytes, const Chip& chip) {
-  if (!depthwise_real::keeps_rows(float_window(product))) return {};
-  const s64 height = product.geometry.window.h().out;
+  const ConvWindow window = float_window(product);
+  if (!depthwise_real::keeps_rows(window)) return {};
+  const s64 height = ceil_div_s32(window.out_h, depthwise_real::strides_h(window).apart);
   const auto cost = [&](const Strip& strip) { return cost_of(product, strip, bytes, chip); };
   std::vector<Strip> strips;
   for (const auto& [channels, columns] : kStrips) {
