@@ -7,8 +7,9 @@ usage: serving.py --octet build/release/octet --onnx MODEL_QDQ.onnx --server-cpu
 
 The model has an open batch and carries its Q/DQ nodes, so that all compute the same. The server has --server-cpus, the load generator
 (serving_load.cc, a target of bench_programs) --load-cpus: requests of one row over gRPC, or HTTP, whose tensors lie in system shared memory, first as
-many as can be outstanding, then half of that rate at random times. Its processor time is printed, so that one sees whether the server or the load was
-the limit. With --gpu there are --instances on that GPU, and requests of a whole batch in its memory (CUDA shared memory), beside `octet bench
+many as can be outstanding, then half of that rate at random times. Bench and server take turns, --rounds times, and medians count: processors of a
+virtual machine differ from second to second. The load's processor time is printed, so that one sees whether the server or the load was the limit, and
+the server's for each row: of the threads that compute, and of all others. With --gpu there are --instances on that GPU, and requests of a whole batch in its memory (CUDA shared memory), beside `octet bench
 --no-transfers`; --onnx may then be an engine."""
 
 import argparse
@@ -16,6 +17,7 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -72,6 +74,18 @@ def cpus(text):
     return found
 
 
+def thread_seconds(pid):
+    """Processor time of each thread of a process so far."""
+    seconds = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:  # it ended meanwhile
+            continue
+        seconds[task.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
 def bound(cores):
     """For preexec_fn: the child runs on these processors."""
     return lambda: os.sched_setaffinity(0, cores)
@@ -80,13 +94,13 @@ def bound(cores):
 class Load:
     """build/release/bench/serving_load on processors of its own: requests whose answers must have the bytes that `octet run` gives, or any (`same`)."""
 
-    def __init__(self, options, engine, folder, server, model="model", same=True):
+    def __init__(self, options, engine, folder, server, instances, same=True):
         import numpy
-        self.options, self.server, self.model = options, server, model
+        self.options, self.server, self.instances, self.model = options, server, instances, "model"
         self.rows = 1 if options.gpu is None else options.batch
         shape = [int(size) for size in options.shape.split("x")]
         rows = numpy.random.default_rng(1).random([self.rows, *shape], dtype=numpy.float32)
-        _, described = server.json(f"/v2/models/{model}")
+        _, described = server.json(f"/v2/models/{self.model}")
         (name,), output = [tensor["name"] for tensor in described["inputs"]], described["outputs"][0]["name"]
         numpy.savez(folder / "row.npz", **{name: rows})
         subprocess.run([options.octet, "run", engine, folder / "row.npz", "-o", folder / "want.npz", "--force", "--quiet"], check=True, stdout=subprocess.DEVNULL)
@@ -107,10 +121,13 @@ class Load:
             command += ["--gpu", self.options.gpu]
         if rate:
             command += ["--rate", rate, "--poisson"]
+        before, rows = thread_seconds(self.server.process.pid), self.server.metric("nv_inference_count", model=self.model)
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, preexec_fn=bound(cpus(self.options.load_cpus)))
         if done.returncode != 0:
             raise SystemExit(f"serving_load: {done.stdout}{done.stderr}")
-        return json.loads(done.stdout)
+        spent = sorted(seconds - before.get(task, 0) for task, seconds in thread_seconds(self.server.process.pid).items())
+        rows = self.server.metric("nv_inference_count", model=self.model) - rows
+        return json.loads(done.stdout) | {"us_of_row": [1e6 * sum(part) / rows for part in (spent[-self.instances:], spent[:-self.instances])]}
 
 
 def octet_bench(options, engine, *flags):
@@ -163,13 +180,13 @@ def served(options, repository, *flags, env=None):
 def counts(server):
     return {"padded": server.metric("octet_padded_rows_total") / server.metric("octet_rows_total"),
             "batch": server.metric("nv_inference_count", model="model") / server.metric("nv_inference_exec_count", model="model"),
-            "compiled": server.metric("octet_compilations_total"), "copied": server.metric("octet_copied_bytes_total")}
+            "rows": server.metric("octet_rows_total"), "compiled": server.metric("octet_compilations_total"), "copied": server.metric("octet_copied_bytes_total")}
 
 
 def row(what, rate, run=None, latency=None):
     middle = f"{latency:9.2f}" if latency is not None else ""
     if run:
-        middle = f"{run['p50_ms']:9.2f}{run['p99_ms']:9.2f}{run['processor_seconds'] / run['seconds']:10.2f}"
+        middle = f"{run['p50_ms']:9.2f}{run['p99_ms']:9.2f}{run['processor_seconds'] / run['seconds']:10.2f}{run['us_of_row'][0]:12.0f}{run['us_of_row'][1]:10.0f}"
     print(f"{what:50}{rate:10.1f}{middle}", flush=True)
 
 
@@ -180,6 +197,9 @@ def build(options, folder):
     else:
         subprocess.run([options.octet, "build", options.onnx, "-o", str(engine), "--quiet"], check=True, stdout=subprocess.DEVNULL)
     return engine
+
+
+HEAD = f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}{'COMPUTE US':>12}{'OTHER US':>10}"
 
 
 def python_model(options, folder, load, streams):
@@ -196,7 +216,7 @@ def python_model(options, folder, load, streams):
     libraries = os.pathsep.join(filter(None, [str(tritons.FOLDER / "nvidia_pytriton.libs"), os.environ.get("LD_LIBRARY_PATH")]))
     env = {"LD_LIBRARY_PATH": libraries, "PYTHONHOME": sys.base_prefix}  # of the stub, which is no child of this Python
     with served(options, repository, f"--backend-directory={backend.parent}", env=env) as server:
-        return Load(options, folder / "model.octet", folder, server, same=False).run(2 * streams * options.batch)
+        return Load(options, folder / "model.octet", folder, server, streams, same=False).run(2 * streams * options.batch)
 
 
 def on_processors(options, folder):
@@ -204,29 +224,39 @@ def on_processors(options, folder):
     streams, engine = len(cpus(options.server_cpus)) if options.instances is None else options.instances, build(options, folder)
     # By default Triton places instances on GPUs, where there are any.
     config = CONFIG % (options.batch, options.delay_us, streams, " kind: KIND_CPU", 1)
+    for key, _, value in (text.partition("=") for text in options.parameter):
+        config += f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}\n'
     tritons.add_model(folder / "repository", "model", {"model.octet": engine}, config)
     way = "HTTP" if options.http else "gRPC"
     print(f"{streams} instances of 1 thread, batches of {options.batch}, {way}, {options.seconds:g} s each; load average {os.getloadavg()[0]:.1f}\n")
-    print(f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
-    direct, latency = octet_streams(options, engine, streams)
-    row("octet bench --streams", direct, latency=latency)
-    with served(options, folder / "repository") as server:
-        load = Load(options, engine, folder, server)
-        connections = 2 * streams * options.batch
-        full = load.run(connections)
-        row("Triton, octet, closed loop", full["rows_per_second"], full)
-        half = load.run(connections, full["rows_per_second"] / 2)
-        row("Triton, octet, open loop at half of it", half["rows_per_second"], half)
+    print(HEAD)
+    benched, asked = [], []  # bench, and the server under full load, in turns
+    connections = options.connections or 2 * streams * options.batch
+    with served(options, folder / "repository", *options.server_flag) as server:
+        load = Load(options, engine, folder, server, streams)
+        for _ in range(options.rounds):
+            benched.append(octet_streams(options, engine, options.bench_streams or streams))
+            row("octet bench --streams", benched[-1][0], latency=benched[-1][1])
+            asked.append(load.run(connections))
+            row("Triton, octet, closed loop", asked[-1]["rows_per_second"], asked[-1])
         found = counts(server)
-    row("ONNX Runtime in its own process", onnxruntime_streams(options, streams))
+        rate, latency = statistics.median(run["rows_per_second"] for run in asked), statistics.median(latency for _, latency in benched)
+        half = None if options.full_load_alone else load.run(connections, rate / 2)
+        if half:
+            row("Triton, octet, open loop at half of it", half["rows_per_second"], half)
+    if not options.full_load_alone:
+        row("ONNX Runtime in its own process", onnxruntime_streams(options, streams))
     if options.python_model:
-        asked = python_model(options, folder, load, streams)
-        row("Triton, ONNX Runtime in a Python model", asked["rows_per_second"], asked)
-    again, _ = octet_streams(options, engine, streams)
-    row("octet bench --streams, again", again)
-    print(f"\nof octet bench: {full['rows_per_second'] / max(direct, again):.3f}; p99 at half load is {half['p99_ms'] / latency:.2f} of a batch's latency; "
-          f"{found['batch']:.1f} rows an execution, {100 * found['padded']:.1f} % padding, {found['compiled']:.0f} plans made after readiness; all of "
-          f"{full['requests']} and {half['requests']} answers have the bytes of octet run")
+        peer = python_model(options, folder, load, streams)
+        row("Triton, ONNX Runtime in a Python model", peer["rows_per_second"], peer)
+    benched.append(octet_streams(options, engine, options.bench_streams or streams))
+    row("octet bench --streams, again", benched[-1][0], latency=benched[-1][1])
+    direct = statistics.median(rate for rate, _ in benched)
+    print(f"\nof octet bench: {rate / direct:.3f} (medians of {options.rounds} rounds: {rate:.0f} and {direct:.0f} rows/s); {found['batch']:.1f} rows an execution, "
+          f"{100 * found['padded']:.1f} % padding, {found['copied'] / found['rows'] / 1e6:.2f} MB copied for a row, {found['compiled']:.0f} plans made after "
+          f"readiness; all of {sum(run['requests'] for run in asked)} answers have the bytes of octet run")
+    if half:
+        print(f"p99 at half load is {half['p99_ms'] / latency:.2f} of a batch's latency")
 
 
 def on_gpu(options, folder):
@@ -237,12 +267,12 @@ def on_gpu(options, folder):
     config = CONFIG.replace("dynamic_batching { max_queue_delay_microseconds: %d }\n", "") % (options.batch, instances, placed, 1)
     tritons.add_model(folder / "repository", "model", {"model.octet": engine}, config + 'parameters { key: "batch_sizes" value: { string_value: "%d" } }\n' % options.batch)
     print(f"{instances} instances on a GPU, requests of {options.batch} rows in its memory, {options.seconds:g} s each\n")
-    print(f"{'WHAT':50}{'ROWS/S':>10}{'P50 MS':>9}{'P99 MS':>9}{'LOAD CPU':>10}")
+    print(HEAD)
     direct = octet_bench(options, engine, *device, "--no-transfers")["throughput"]
     row("octet bench --no-transfers", direct)
     row("octet bench, data from the host and back", octet_bench(options, engine, *device)["throughput"])
     with served(options, folder / "repository") as server:
-        load = Load(options, engine, folder, server)
+        load = Load(options, engine, folder, server, instances)
         full = {}
         for connections in sorted({1, instances, 2 * instances, 4 * instances}):
             full[connections] = load.run(connections)
@@ -262,6 +292,12 @@ def main():
     parser.add_argument("--load-cpus", required=True)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--instances", type=int, help="of one thread each; by default one for each of --server-cpus, 2 on a GPU")
+    parser.add_argument("--bench-streams", type=int, help="of octet bench; by default as many as instances")
+    parser.add_argument("--connections", type=int, help="requests outstanding under full load; by default two batches of each instance")
+    parser.add_argument("--parameter", action="append", default=[], metavar="KEY=VALUE", help="of the model's configuration: batch_sizes=8")
+    parser.add_argument("--server-flag", action="append", default=[], help="of tritonserver")
+    parser.add_argument("--rounds", type=int, default=5, help="of bench and server in turns")
+    parser.add_argument("--full-load-alone", action="store_true", help="neither half of the load nor peers")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--delay-us", type=int, default=2000)
     parser.add_argument("--shape", default="3x224x224", help="of one row")

@@ -335,6 +335,7 @@ class Load {
       idle_.pop_back();
       slot.due = due_.front();
       due_.pop_front();
+      region_->memory().spoil(slot.output, output_.bytes);
       slot.connection->send(slot.request);
       ++outstanding_;
     }

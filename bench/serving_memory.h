@@ -33,6 +33,8 @@ class Memory {
   virtual nlohmann::ordered_json registration() const = 0;  // what a server is told of it
   virtual void write(const std::vector<char>& bytes) = 0;   // to its beginning
   virtual bool equals(size_t at, const std::vector<char>& wanted) = 0;
+  // Changes bytes there, so that an answer which writes nothing is found. Memory that this process does not reach stays as it is.
+  virtual void spoil(size_t, size_t) {}
 };
 
 // Shared memory of this process, which has no name any more once it is destroyed.
@@ -67,8 +69,13 @@ class SharedMemory final : public Memory {
   bool equals(size_t at, const std::vector<char>& wanted) override {
     return std::memcmp(data_ + at, wanted.data(), wanted.size()) == 0;
   }
+  void spoil(size_t at, size_t bytes) override {
+    for (size_t i = 0; i < bytes; i += kPage) data_[at + i] = static_cast<char>(~data_[at + i]);
+  }
 
  private:
+  static constexpr size_t kPage = 4096;
+
   std::string key_;
   size_t bytes_;
   char* data_ = nullptr;
