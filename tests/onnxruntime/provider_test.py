@@ -210,6 +210,42 @@ class Parts(unittest.TestCase):
                if event["name"].endswith("_kernel_time")]
         self.assertEqual([provider.NAME, "CPUExecutionProvider", provider.NAME], ran)
 
+    def test_weights_that_two_parts_share(self):
+        """Transposed for two products with a foreign node between them. Of a DequantizeLinear alone ONNX Runtime gives each its own."""
+        path, random = scratch() / "shared_weights.onnx", np.random.default_rng(3)
+        scales = {"w_scale": 0.02, "x_scale": 0.04}
+        node, weights = onnx.helper.make_node, random.integers(-100, 100, [64, 64], np.int8)
+        nodes = [node("DequantizeLinear", ["codes", "w_scale", "zero"], ["reals"]), node("Transpose", ["reals"], ["weights"], perm=[1, 0])]
+        for i, (given, made) in enumerate([("x", "between"), ("padded", "y")]):
+            nodes += [node("QuantizeLinear", [given, "x_scale", "zero"], [f"{i}q"]), node("DequantizeLinear", [f"{i}q", "x_scale", "zero"], [f"{i}d"]),
+                      node("MatMul", [f"{i}d", "weights"], [f"{i}c"]), node("QuantizeLinear", [f"{i}c", "x_scale", "zero"], [f"{i}r"]),
+                      node("DequantizeLinear", [f"{i}r", "x_scale", "zero"], [made])]
+            if i == 0:
+                nodes.append(node("Pad", ["between", "no_pads"], ["padded"], name="foreign", domain="com.microsoft"))
+        value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [9, 64])
+        constants = {"codes": weights, "zero": np.int8(0), "no_pads": np.zeros(4, np.int64), **{name: np.float32(scale) for name, scale in scales.items()}}
+        graph = onnx.helper.make_graph(nodes, "shared", [value("x")], [value("y")], [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
+                                       value_info=[value("between"), value("padded")])
+        opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        feeds = {"x": random.normal(size=[9, 64]).astype(np.float32)}
+        for level in "DISABLE_ALL", "ENABLE_ALL":
+            saved = scratch() / f"parts_{level}"
+            saved.mkdir()
+            asked = provider.options(save_models=saved)
+            asked.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}")
+            got = run(ort.InferenceSession(str(path), asked, enable_fallback=0), feeds)
+            self.assertEqual(["part0.onnx", "part1.onnx"], sorted(p.name for p in saved.iterdir()))
+            for part in saved.iterdir():
+                coverage = json.loads(octet("inspect", part, "--json").out)["coverage"]
+                self.assertEqual(coverage["total_macs"], coverage["int8_macs"], part)
+            straight = onnx.load(path)
+            foreign = next(n for n in straight.graph.node if n.name == "foreign")
+            foreign.op_type, foreign.domain = "Identity", ""
+            del foreign.input[1]
+            onnx.save(straight, scratch() / "straight.onnx")
+            same(self, run_octet(scratch() / "straight.onnx", feeds), got)
+
     def test_initializers_that_are_inputs(self):
         model = onnx.load(qdq())
         weights = next(t for t in model.graph.initializer if len(t.dims) == 4)

@@ -51,8 +51,10 @@ std::string against(const Host& host, const Graph& graph, const GraphNode& node)
 
 // The node that an error of the importer is about; nothing where it is about none of them.
 std::optional<size_t> blamed(const Graph& graph, const Part& part, const Error& error) {
+  std::vector<size_t> nodes = part.nodes;
+  nodes.insert(nodes.end(), part.repeated.begin(), part.repeated.end());
   for (const std::string& line : error.context()) {
-    for (const size_t i : part.nodes) {
+    for (const size_t i : nodes) {
       if (line.starts_with("importing node '" + graph.nodes[i].name + "' (")) return i;
     }
   }
@@ -76,10 +78,68 @@ std::string better_left(const Built& built, const Options& options) {
   return {};
 }
 
+bool draws_numbers(const GraphNode& node) {
+  return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" ||
+         node.op == "Dropout";
+}
+
+// What is made of constants alone, the same whenever and wherever it is made.
+class Remade {
+ public:
+  explicit Remade(const Graph& graph) : graph_(graph) {
+    std::set<std::string> known = graph.constants;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const GraphNode& node = graph.nodes[i];
+      const bool constant = !node.has_bodies && !draws_numbers(node) && !node.inputs.empty() &&
+                            std::all_of(node.inputs.begin(), node.inputs.end(), [&](auto& name) {
+                              return name.empty() || known.contains(name);
+                            });
+      if (!constant) continue;
+      known.insert(node.outputs.begin(), node.outputs.end());
+      for (const std::string& name : node.outputs) makers_[name] = i;
+    }
+  }
+
+  // A part whose weights come from another part would not know that they are codes: it makes them itself, where nobody in `left` has to.
+  void add_to(Part& part, const Left& left) const {
+    std::set<size_t> all;
+    std::erase_if(part.inputs, [&](const std::string& name) {
+      std::set<size_t> chain;
+      if (!collect(name, left, chain)) return false;
+      all.insert(chain.begin(), chain.end());
+      return true;
+    });
+    for (const size_t i : part.nodes) all.erase(i);
+    part.repeated.assign(all.begin(), all.end());
+    std::set<std::string> held(part.constants.begin(), part.constants.end());
+    for (const size_t i : part.repeated) {
+      for (const std::string& name : graph_.nodes[i].inputs) {
+        if (graph_.constants.contains(name) && held.insert(name).second)
+          part.constants.push_back(name);
+      }
+    }
+  }
+
+ private:
+  // The nodes that it takes to make a value; false where it cannot be made.
+  bool collect(const std::string& name, const Left& left, std::set<size_t>& chain) const {
+    const auto maker = makers_.find(name);
+    if (maker == makers_.end() || left.contains(maker->second)) return false;
+    if (!chain.insert(maker->second).second) return true;
+    const std::vector<std::string>& inputs = graph_.nodes[maker->second].inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+      return input.empty() || graph_.constants.contains(input) || collect(input, left, chain);
+    });
+  }
+
+  const Graph& graph_;
+  std::map<std::string, size_t> makers_;
+};
+
 class Chooser {
  public:
   Chooser(const Host& host, const Graph& graph, const Options& options, const PartBuilder& builder)
-      : host_(host), graph_(graph), options_(options), builder_(builder) {}
+      : host_(host), graph_(graph), options_(options), builder_(builder), remade_(graph) {}
 
   Choice run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -108,9 +168,11 @@ class Chooser {
     std::map<size_t, Chosen> now;
     for (auto& nodes : parts_of(graph_, wanted)) {
       Part part = part_of(graph_, std::move(nodes));
+      remade_.add_to(part, left_);
       const size_t first = part.nodes.front();
       const auto before = taken_.find(first);
-      if (before != taken_.end() && before->second.part.key == part.key) {
+      if (before != taken_.end() && before->second.part.key == part.key &&
+          before->second.part.repeated == part.repeated) {
         now[first] = before->second;
       } else if (!build(std::move(part), now)) {
         taken_ = std::move(now);
@@ -166,6 +228,7 @@ class Chooser {
   const Graph& graph_;
   const Options& options_;
   const PartBuilder& builder_;
+  const Remade remade_;
   Left left_;
   std::map<size_t, Chosen> taken_;  // by the first node of each
 };
@@ -207,7 +270,7 @@ std::vector<bool> weights_of(const Graph& graph, const Readers& readers,
   return weights;
 }
 
-// Each of them goes into the first part that reads it: later ones may depend on that part. Readers come behind what they read.
+// Each of them goes into the first part that reads it: later ones may depend on that part, and make it once more (Remade). Readers come behind what they read.
 void add_weights(const Readers& readers, const std::vector<bool>& weights,
                  std::vector<std::vector<size_t>>& parts) {
   std::vector<size_t> place(weights.size(), parts.size());

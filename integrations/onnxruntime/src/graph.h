@@ -45,6 +45,8 @@ Graph read_graph(const Host& host, const OrtGraph* graph);
 // Some nodes of a graph, and what crosses their border.
 struct Part {
   std::vector<size_t> nodes;
+  // Nodes of other parts that make of constants what this one reads: its engine makes it once more, and ONNX Runtime does not know.
+  std::vector<size_t> repeated = {};
   std::vector<std::string> inputs;   // constants apart
   std::vector<std::string> outputs;  // that somebody else reads, or the graph gives
   std::vector<std::string> constants;

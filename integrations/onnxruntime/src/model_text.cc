@@ -181,6 +181,7 @@ std::string value_proto(const Host& host, const Graph& graph, const std::string&
 
 std::string graph_proto(const Host& host, const Graph& graph, const Part& part) {
   WireWriter out;
+  for (const size_t i : part.repeated) out.bytes(1, node_proto(host, graph.nodes[i]));
   for (const size_t i : part.nodes) out.bytes(1, node_proto(host, graph.nodes[i]));
   out.bytes(2, "part");
   for (const std::string& name : part.constants) {
