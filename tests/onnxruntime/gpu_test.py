@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The execution provider on its GPU, which is the emulated one wherever there is none: sessions whose tensors lie in the GPU's memory."""
 
+import ctypes
 import os
 import threading
 import time
@@ -41,6 +42,26 @@ def images(count, first=0):
 
 def on_gpu(value):
     return ort.OrtValue.ortvalue_from_numpy(value, "gpu", 0, NVIDIA)
+
+
+class Memory:
+    """How many bytes of the GPU are not free, by its driver."""
+
+    def __init__(self):
+        self.driver = ctypes.CDLL(os.environ.get("OCTET_CUDA_DRIVER", "libcuda.so.1"))
+        context = ctypes.c_void_p()
+        self.call("cuInit", 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+        self.call("cuCtxSetCurrent", context)
+
+    def call(self, name, *arguments):
+        error = getattr(self.driver, name)(*arguments)
+        assert error == 0, f"{name}: error {error}"
+
+    def used(self):
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return total.value - free.value
 
 
 def session(path, config=None, **of_provider):
@@ -146,6 +167,27 @@ class Gpu(unittest.TestCase):
         with self.assertRaises(Exception) as caught:
             made.run(None, {**feeds, weights.name: np.zeros_like(values)})
         self.assertIn(f"initializer '{weights.name}'", str(caught.exception))
+
+    def test_freed_memory_is_kept_for_the_next_run_within_bounds(self):
+        mib = 1 << 20
+        block = lambda bytes_: ort.OrtValue.ortvalue_from_shape_and_type([bytes_], np.uint8, "gpu", 0, NVIDIA)
+        memory, first = Memory(), block(mib)  # what else the first one brings is there
+        before = memory.used()
+        blocks = [block(60 * mib + i) for i in range(8)]
+        self.assertGreaterEqual(memory.used() - before, 480 * mib)
+        del blocks
+        kept = memory.used() - before
+        self.assertLessEqual(kept, 257 * mib)  # 256, and what the driver rounds up
+        self.assertGreaterEqual(kept, 180 * mib)
+        again = block(60 * mib)
+        self.assertLessEqual(memory.used() - before, kept)  # one of them
+        del again
+        one_larger = block(300 * mib)
+        del one_larger
+        self.assertLessEqual(memory.used() - before, 257 * mib)
+        small = [block(4096 + i) for i in range(100)]
+        del small, first
+        self.assertLessEqual(memory.used() - before, 257 * mib)
 
     def test_the_processor_has_a_device_of_its_own(self):
         with self.assertRaises(Exception) as caught:
