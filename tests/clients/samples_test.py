@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trtexec and samples of TensorRT's open part, compiled with NVIDIA's own headers and linked to our libraries, on the CPU. They are fetched by who
-asks for them: OCTET_TENSORRT_SOURCE=FOLDER is a checkout of github.com/NVIDIA/TensorRT (v10.16 was tried), OCTET_CUDA_INCLUDE=FOLDER[:FOLDER]
+"""trtexec and samples of TensorRT's open part, compiled with NVIDIA's own headers and linked to our libraries, on the CPU or a GPU. They are fetched by
+who asks for them: OCTET_TENSORRT_SOURCE=FOLDER is a checkout of github.com/NVIDIA/TensorRT (v10.16 was tried), OCTET_CUDA_INCLUDE=FOLDER[:FOLDER]
 has the headers of CUDA's runtime (of nvidia-cuda-runtime-cu12, nvidia-cuda-nvcc-cu12 and nvidia-cuda-profiler-api-cu12 from PyPI). No other headers
-of CUDA may lie on the compiler's path: they mix."""
+of CUDA may lie on the compiler's path: they mix. OCTET_TENSORRT_SAMPLES=FOLDER has the programs, compiled before: on a GPU with headers of its CUDA."""
 
 import concurrent.futures
 import os
 import pathlib
+import re
 import unittest
 
 import harness
-from harness import BUILD, DIGITS, command, need, octet, scratch
+from harness import BUILD, DIGITS, command, has_gpu, need, octet, onnxruntime_session, scratch
 
-SAMPLES = ("trtexec", "sampleOnnxMNIST", "sampleDynamicReshape", "sampleProgressMonitor", "sampleIOFormats")
+SAMPLES = ("trtexec", "sampleOnnxMNIST", "sampleDynamicReshape", "sampleProgressMonitor", "sampleIOFormats", "sampleINT8API")
+
+
+def programs():
+    """The folder of the programs."""
+    return pathlib.Path(os.environ["OCTET_TENSORRT_SAMPLES"]) if os.environ.get("OCTET_TENSORRT_SAMPLES") else compiled()
 
 
 def source():
@@ -23,7 +29,6 @@ def source():
 
 
 def compiled():
-    """Each program by its name."""
     root, cuda = source()
     out = scratch() / "samples"
     out.mkdir()
@@ -75,11 +80,37 @@ def digits_that_match(folder):
     onnx.save(model, folder / "mnist.onnx")
 
 
+def photo_and_ranges(folder):
+    """For sampleINT8API: a network of random weights, a photo of noise for it, a range for each tensor, and labels; gives the label of the strongest class."""
+    onnx = need("onnx")
+    make, array, chance = onnx.helper, onnx.numpy_helper.from_array, np.random.default_rng(5)
+    weights = [array(chance.standard_normal((32, 3, 7, 7), np.float32) / 12, "w0"), array(chance.standard_normal((64, 32, 3, 3), np.float32) / 17, "w1"),
+               array(chance.standard_normal((64, 1000), np.float32), "w2"), array(np.zeros(1000, np.float32), "b2")]
+    nodes = [make.make_node("Conv", ["data", "w0"], ["a"], strides=[4, 4], pads=[3, 3, 3, 3]), make.make_node("Relu", ["a"], ["b"]),
+             make.make_node("Conv", ["b", "w1"], ["c"], strides=[2, 2], pads=[1, 1, 1, 1]), make.make_node("Relu", ["c"], ["d"]),
+             make.make_node("GlobalAveragePool", ["d"], ["e"]), make.make_node("Flatten", ["e"], ["f"]), make.make_node("Gemm", ["f", "w2", "b2"], ["prob"])]
+    real = onnx.TensorProto.FLOAT
+    inner = [make.make_tensor_value_info(name, real, None) for name in "abcdef"]
+    graph = make.make_graph(nodes, "photos", [make.make_tensor_value_info("data", real, [1, 3, 224, 224])],
+                            [make.make_tensor_value_info("prob", real, [1, 1000]), *inner], weights)
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 13)])
+    model.ir_version = 8
+    pixels = chance.integers(0, 256, (224, 224, 3), np.uint8)
+    (folder / "photo.ppm").write_bytes(b"P6\n224 224\n255\n" + pixels.tobytes())
+    (folder / "labels.txt").write_text("".join(f"label {index}\n" for index in range(1000)))
+    data = (2 / 255 * pixels.transpose(2, 0, 1)[None] - 1).astype(np.float32)
+    names = ["data", "prob", *"abcdef"]
+    values = [data, *onnxruntime_session(model.SerializeToString()).run(names[1:], {"data": data})]
+    (folder / "ranges.txt").write_text("".join(f"{name}: {np.abs(value).max():.9g}\n" for name, value in zip(names, values)))
+    del model.graph.output[1:]
+    onnx.save(model, folder / "photos.onnx")
+    return f"label {values[1].argmax()}"
+
+
 class Samples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        source()
-        cls.programs = compiled()
+        cls.programs = programs()
         cls.data = scratch() / "data"
         cls.data.mkdir()
         digits_that_match(cls.data)
@@ -92,12 +123,19 @@ class Samples(unittest.TestCase):
     def test_trtexec(self):
         model, plan = DIGITS / "digits.onnx", self.data / "digits.plan"
         few = ("--iterations=3", "--warmUp=1", "--duration=0")
-        self.passed("trtexec", f"--onnx={model}", "--int8", f"--saveEngine={plan}", "--dumpProfile", "--separateProfileRun", *few)
+        said = self.passed("trtexec", f"--onnx={model}", "--int8", f"--saveEngine={plan}", "--dumpProfile", "--separateProfileRun", *few)
+        self.assertEqual("NVIDIA" in re.search(r"Selected Device: (.*)", said)[1], has_gpu())
         self.passed("trtexec", f"--loadEngine={plan}", "--dumpLayerInfo", "--profilingVerbosity=detailed", *few)
+
+    def test_int8_api(self):
+        label = photo_and_ranges(self.data)
+        files = [f"--{name}={self.data / file}" for name, file in
+                 (("model", "photos.onnx"), ("image", "photo.ppm"), ("reference", "labels.txt"), ("ranges", "ranges.txt"))]
+        self.assertIn(f"[1]  {label}", self.passed("sampleINT8API", "--int8", *files))
 
     def test_samples(self):
         data = f"--datadir={self.data}/"
-        for name in SAMPLES[1:]:
+        for name in ("sampleOnnxMNIST", "sampleDynamicReshape", "sampleProgressMonitor", "sampleIOFormats"):
             self.passed(name, data)
         for name, flag in (("sampleOnnxMNIST", "--int8"), ("sampleOnnxMNIST", "--fp16"), ("sampleDynamicReshape", "--int8")):
             self.passed(name, data, flag)
