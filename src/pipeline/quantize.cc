@@ -35,7 +35,7 @@ void place_precisions(Graph& graph, const FloatModel& model, PrecisionOptions op
   Ranges ranges = *model.ranges;
   if (model.calibration != nullptr) apply_exponents(graph, model.calibration->exponents);
   std::vector<OverruledGuard> overruled;
-  options.overruled = &overruled;
+  if (report != nullptr) options.overruled = &overruled;
   if (model.calibration != nullptr) options.measured = model.calibration->losses;
   assign_precision(graph, ranges, options);
   if (report != nullptr) {

@@ -40,8 +40,10 @@ class LossGuards {
 
   bool guards(const Node& node, const Loss& loss) const;
   Loss channel_loss(const Node& node) const;
+  Loss estimated_loss(const Node& node) const;
   Loss normalization_loss(const Node& node) const;
   std::optional<Decision> keeps_recurrence(const Node& node) const;
+  const Relevance& relevance() const;
   bool is_depthwise(const Node& node) const;
   // Whether a range that was seen may be the reason of its type, and nobody asks for one.
   bool is_open(const Node& node) const;
@@ -51,7 +53,8 @@ class LossGuards {
   const Ranges& ranges_;
   const AskedTypes& asked_;
   std::vector<OverruledGuard>* const overruled_;
-  const Relevance relevance_;
+  mutable std::optional<Relevance>
+      relevance_;  // made when a layer is estimated: trials ask for all types
   std::unordered_map<std::string_view, Measured> measured_;
 };
 

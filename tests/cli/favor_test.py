@@ -36,6 +36,15 @@ class Favor(unittest.TestCase):
             self.assertEqual(self.layer(exact, name)["precision"], "int8", name)
         self.assertGreater(self.sqnr(exact), self.sqnr(fast) + 1)
 
+    def test_time_comes_on_top_of_the_default(self):
+        default = self.build(*self.data, name="default")
+        self.assertEqual(self.layer(default)["precision"], "f32")
+        for percent in ("0.0001%", "2%", "100%"):
+            engine = self.build(*self.data, "--favor", percent, name="favored")
+            self.assertEqual(self.layer(engine)["precision"], "f32", percent)
+            self.assertGreaterEqual(self.sqnr(engine), self.sqnr(default) - 0.01, percent)
+        self.assertEqual(self.layer(self.build(*self.data, "--favor", "speed"))["precision"], "int8")
+
     def test_the_same_is_measured_with_any_method(self):
         losses = []
         for method in ("entropy", "auto", "minmax"):
