@@ -2,6 +2,8 @@
 // Softmax, LayerNormalization, or InstanceNormalization of images, of reals that are only quantized afterwards writes codes itself: the same
 // codes, two passes over memory less. Where the reals are codes dequantized, Softmax and LayerNormalization read those. The codes of an
 // InstanceNormalization begin at the zero point where a Relu lies between.
+#include <cmath>
+
 #include "graph/op_traits.h"
 #include "ops/attributes/reduction.h"
 #include "ops/quantized/code_rows.h"
@@ -41,6 +43,7 @@ RowsInput input_of(Graph& graph, const Uses& uses, const Node& rows) {
   if (dequantize == nullptr || !is_dequantize(*dequantize)) return {reals};
   const std::optional<CodeType> type = code_type(graph, *dequantize);
   if (!type || graph.is_constant(dequantize->inputs[0])) return {reals};
+  if (!std::isnormal(type->params.scale) || type->params.scale < 0.0f) return {reals};
   return {dequantize->inputs[0], type->params.scale, type->params.zero_point};
 }
 

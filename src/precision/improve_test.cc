@@ -2,7 +2,10 @@
 // What calibration improves beyond ranges: one-sided codes, tables' inputs, lost channels, biases.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "graph/text.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "precision/precision.h"
@@ -35,6 +38,16 @@ TEST(CodeType, ThreeKindsOfRange) {
   unknown.min = -1.0f;
   unknown.threshold = 1.0f;
   EXPECT_EQ(code_type_of(unknown).dtype, Dtype::s8);
+}
+
+// A layer that is all but dead.
+TEST(CodeType, ScalesAreNormalNumbers) {
+  for (const f32 low : {0.0f, -1e-40f, -3e-38f}) {
+    const CodeType dead = code_type_of(range(low, 3e-38f));
+    EXPECT_TRUE(std::isnormal(dead.params.scale)) << low;
+    const CodeRange codes = code_range(dead.dtype);
+    EXPECT_TRUE(dead.params.zero_point >= codes.lo && dead.params.zero_point <= codes.hi) << low;
+  }
 }
 
 TEST(NarrowTableInputs, CutsTheFlatTailOfSwish) {

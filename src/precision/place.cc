@@ -249,15 +249,19 @@ CodeType code_type_of(const Range& range) {
   const f32 threshold = static_cast<f32>(range.threshold);
   const f32 low = std::max(range.min, -threshold);
   const f32 high = std::clamp(range.max, 0.0f, threshold);
+  // Of a layer that is all but dead: scales are normal numbers.
+  const auto scale_of = [](f64 scale) {
+    return std::max(static_cast<f32>(scale), std::numeric_limits<f32>::min());
+  };
   CodeType type;
   if (low >= 0.0f) {
-    type.params = {static_cast<f32>(range.threshold / 255), 0};
+    type.params = {scale_of(range.threshold / 255), 0};
   } else if (high - low < kOneSided * 2.0f * threshold) {
-    type.params.scale = (high - low) / 255.0f;
+    type.params.scale = scale_of((high - low) / 255.0f);
     type.params.zero_point = static_cast<s32>(std::nearbyint(-low / type.params.scale));
   } else {
     type.dtype = Dtype::s8;
-    type.params = {static_cast<f32>(range.threshold / 127), 0};
+    type.params = {scale_of(range.threshold / 127), 0};
   }
   return type;
 }
