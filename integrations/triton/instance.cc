@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "octet/device_memory.h"
+#include "octet/rows.h"
 #include "trial.h"
 
 namespace octet::triton {
@@ -46,7 +47,9 @@ Instance::Instance(TRITONBACKEND_ModelInstance* server, ServedModel& model)
       plan_(model.warm_up(runner_)),
       owner_(runner_.owner()),
       input_staging_(model.signature().inputs.size()),
-      output_staging_(model.signature().outputs.size()) {}
+      output_staging_(model.signature().outputs.size()),
+      input_rows_(model.signature().inputs.size()),
+      output_rows_(model.signature().outputs.size()) {}
 
 void Instance::execute(std::span<TRITONBACKEND_Request* const> requests) {
   const uint64_t start = now();
@@ -208,6 +211,19 @@ TensorView Instance::input_view(const Group& group, const Run& run,
 }
 
 void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepared& prepared) {
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    if (static_cast<uint64_t>(prepared.outputs[i].bytes()) !=
+        static_cast<uint64_t>(run.size) * group.output_rows[i])
+      throw Error(Error::Code::invalid_argument,
+                  "sizes of output '" + model_.signature().outputs[i].name +
+                      "' depend on the batch: set max_batch_size to 0");
+  }
+  if (group.on_device || run.size == 1 || !model_.signature().batched())
+    return run_joined(group, run, prepared);
+  run_rows(group, run, prepared);
+}
+
+void Instance::run_joined(const Group& group, const Run& run, const Runner::Prepared& prepared) {
   const std::string_view where = memory(group.on_device);
   const int owner = group.on_device ? owner_ : kHostMemory;
   std::vector<TensorView> inputs;
@@ -218,10 +234,6 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     const uint64_t at = static_cast<uint64_t>(run.first) * group.output_rows[i];
     const int64_t whole = prepared.outputs[i].bytes();
-    if (static_cast<uint64_t>(whole) != static_cast<uint64_t>(run.size) * group.output_rows[i])
-      throw Error(Error::Code::invalid_argument,
-                  "sizes of output '" + model_.signature().outputs[i].name +
-                      "' depend on the batch: set max_batch_size to 0");
     std::byte* data = run.rows == run.size
                           ? group.outputs[i].whole(at, static_cast<uint64_t>(whole), owner)
                           : nullptr;
@@ -236,6 +248,64 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
     group.outputs[i].write(static_cast<uint64_t>(run.first) * group.output_rows[i], got, staged[i],
                            owner);
     copied_ += got;
+  }
+}
+
+std::vector<std::byte*> Instance::rows_of(const Pieces& pieces, const Run& run, uint64_t row,
+                                          Staging& staged) {
+  std::vector<std::byte*> rows;
+  for (int64_t r = 0; r < run.size; ++r) {
+    const uint64_t at = static_cast<uint64_t>(run.first + r) * row;
+    rows.push_back(r < run.rows ? pieces.whole(at, row, kHostMemory) : nullptr);
+  }
+  if (std::ranges::count(rows, nullptr) == 0 || row == 0) return rows;
+  std::byte* own = staging(staged, run.size * static_cast<int64_t>(row), false);
+  for (std::byte*& place : rows) {
+    if (place == nullptr) place = own;
+    own += row;
+  }
+  return rows;
+}
+
+void Instance::run_rows(const Group& group, const Run& run, const Runner::Prepared& prepared) {
+  const Signature& signature = model_.signature();
+  std::vector<RowsView> inputs;
+  std::vector<MutableRowsView> outputs;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    const uint64_t row = group.input_rows[i];
+    input_rows_[i] = rows_of(group.inputs[i], run, row, input_staging_[i]);
+    fill_rows(group.inputs[i], run, row, input_rows_[i]);
+    inputs.push_back({{signature.inputs[i].type.dtype, prepared.shapes[i]}, input_rows_[i]});
+  }
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    output_rows_[i] = rows_of(group.outputs[i], run, group.output_rows[i], output_staging_[i]);
+    outputs.push_back({prepared.outputs[i], output_rows_[i]});
+  }
+  copied_ += static_cast<uint64_t>(run_rows_into(*prepared.context, inputs, outputs));
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    const uint64_t row = group.output_rows[i];
+    for (int64_t r = 0; r < run.rows; ++r) {
+      const uint64_t at = static_cast<uint64_t>(run.first + r) * row;
+      std::byte* const from = output_rows_[i][static_cast<size_t>(r)];
+      if (group.outputs[i].whole(at, row, kHostMemory) == from) continue;
+      group.outputs[i].write(at, row, from, kHostMemory);
+      copied_ += row;
+    }
+  }
+}
+
+// What lies in parts is joined; padding is zeros, not what earlier requests left there, which may be what made a run fail.
+void Instance::fill_rows(const Pieces& pieces, const Run& run, uint64_t row,
+                         std::span<std::byte* const> rows) {
+  for (int64_t r = 0; r < run.size; ++r) {
+    const uint64_t at = static_cast<uint64_t>(run.first + r) * row;
+    std::byte* const to = rows[static_cast<size_t>(r)];
+    if (r >= run.rows) {
+      clear(to, row, false);
+    } else if (pieces.whole(at, row, kHostMemory) != to) {
+      pieces.read(at, row, to, kHostMemory);
+      copied_ += row;
+    }
   }
 }
 

@@ -51,12 +51,20 @@ class Instance {
   void run_batches(Group& group, const std::vector<int64_t>& sizes);
   const Runner::Prepared& prepared_for(const Group& group, int64_t size);
   void run_batch(const Group& group, const Run& run, const Runner::Prepared& prepared);
+  // In one piece, where the batch lies in one or in a GPU's memory; else rows where they lie.
+  void run_joined(const Group& group, const Run& run, const Runner::Prepared& prepared);
+  void run_rows(const Group& group, const Run& run, const Runner::Prepared& prepared);
   void run_sized_by_data(Group& group);
   std::byte* staging(Staging& staging, int64_t bytes, bool on_device);
   void clear(std::byte* data, uint64_t bytes, bool on_device);
   std::vector<Request> taken(std::span<TRITONBACKEND_Request* const> requests) const;
   TensorView input_view(const Group& group, const Run& run, const Runner::Prepared& prepared,
                         size_t i);
+  // Where each row of a run lies; those that lie in parts, are nobody's or padding have memory of the instance.
+  std::vector<std::byte*> rows_of(const Pieces& pieces, const Run& run, uint64_t row,
+                                  Staging& staging);
+  void fill_rows(const Pieces& pieces, const Run& run, uint64_t row,
+                 std::span<std::byte* const> rows);
   std::vector<Shape> shapes_for(const Group& group, int64_t size) const;
   std::string_view memory(bool on_device) const {
     return on_device ? std::string_view(runner_.device()) : "cpu";
@@ -71,6 +79,7 @@ class Instance {
   BatchPlan plan_;
   int owner_;
   std::vector<Staging> input_staging_, output_staging_;
+  std::vector<std::vector<std::byte*>> input_rows_, output_rows_;
   Staging zeros_;  // of the device
   uint64_t copied_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "runtime/bound_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
@@ -19,6 +20,11 @@ namespace {
 s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
   const TensorType& type = plan.graph.value(buffer.value).type;
   return type.shape[0] / step.share.groups * image_bytes(type, buffer.placement);
+}
+
+bool is_of(const Buffer& buffer, const CallerTensor& tensor) {
+  const auto kind = tensor.is_output ? Buffer::Kind::output : Buffer::Kind::input;
+  return buffer.kind == kind && buffer.index == tensor.index;
 }
 
 // Those that no input of the graph reaches.
@@ -40,7 +46,10 @@ std::vector<bool> constant_nodes(const Graph& graph) {
 }  // namespace
 
 BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
-    : plan_(std::move(plan)), queues_(queues) {
+    : plan_(std::move(plan)),
+      queues_(queues),
+      input_rows_(plan_.input_types.size()),
+      output_rows_(plan_.output_types.size()) {
   count_reference_work();
   steps_ = bind_steps(plan_, {store, queues.pool()});
   constants_ = bind_constants(plan_, store);
@@ -159,8 +168,29 @@ void BoundPlan::add_pointer(const PlanStep& step, u32 b, s64 index, std::byte** 
   const Buffer& buffer = plan_.buffers[b];
   if (buffer.is_of_caller())
     lane.caller.push_back({slot, buffer.kind == Buffer::Kind::output, buffer.index});
-  if (step.share.groups > buffer.groups)
-    lane.moving.back().push_back({slot, group_bytes(plan_, step, buffer)});
+  if (step.share.groups <= buffer.groups) return;
+  MovingPointer& moving =
+      lane.moving.back().emplace_back(MovingPointer{slot, group_bytes(plan_, step, buffer)});
+  if (!buffer.is_of_caller()) return;
+  moving.rows = &(buffer.kind == Buffer::Kind::output ? output_rows_ : input_rows_)[buffer.index];
+  moving.images = batch_of(plan_) / step.share.groups;
+}
+
+s64 BoundPlan::rows_at_a_time(const CallerTensor& tensor) const {
+  std::optional<s64> images;
+  for (const PlanStep& step : plan_.steps) {
+    const auto touches = [&](u32 b) { return b != kNoBuffer && is_of(plan_.buffers[b], tensor); };
+    if (std::ranges::none_of(step.inputs, touches) && std::ranges::none_of(step.outputs, touches))
+      continue;
+    const s64 taken = step.share.groups > 1 ? batch_of(plan_) / step.share.groups : 0;
+    if (images.value_or(taken) != taken) return 0;
+    images = taken;
+  }
+  return images.value_or(0);
+}
+
+void BoundPlan::place_rows(const CallerTensor& tensor, std::span<std::byte* const> rows) {
+  (tensor.is_output ? output_rows_ : input_rows_)[tensor.index] = rows;
 }
 
 // What a kernel of the host holds itself it finds here too: no pointer of an input that the node has is null.

@@ -15,6 +15,11 @@
 
 namespace octet {
 
+struct CallerTensor {
+  bool is_output;
+  size_t index;
+};
+
 // Pointers of arena buffers are resolved once; those of the caller's tensors at each run.
 class BoundPlan {
  public:
@@ -43,6 +48,10 @@ class BoundPlan {
   // Inputs and outputs must have the plan's types, and lie where the plan says (Plan::caller). Allocates nothing but what a reference
   // step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  // How many rows of one of the caller's tensors its steps take at a time, which must lie side by side; 0: the whole batch.
+  s64 rows_at_a_time(const CallerTensor& tensor) const;
+  // From now on the rows of that tensor are there, until it is given none; what a run gets for it tells its type and first row.
+  void place_rows(const CallerTensor& tensor, std::span<std::byte* const> rows);
   // The same for a plan that is the device's alone: returns when its queue has all steps.
   void give(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   // Whether all steps and all memory, the caller's too, are the device's.
@@ -58,10 +67,14 @@ class BoundPlan {
     u32 index;
   };
 
-  // A pointer into the whole batch, which goes on by so many bytes with each group.
+  using Rows = std::span<std::byte* const>;
+
+  // A pointer into the whole batch, which goes on by so many bytes with each group; where the caller's rows lie apart, to the first of the group.
   struct MovingPointer {
     std::byte** slot;
     s64 bytes;
+    const Rows* rows = nullptr;  // of the caller's tensor
+    s64 images = 0;              // of a group
   };
 
   // Neighbouring steps that each group of images goes through together.
@@ -141,7 +154,12 @@ class BoundPlan {
     Place& operator=(const Place&) = delete;
 
     void go_to(s64 group) {
-      for (const MovingPointer& p : moving_) *p.slot += (group - group_) * p.bytes;
+      for (const MovingPointer& p : moving_) {
+        if (p.rows != nullptr && !p.rows->empty())
+          *p.slot = (*p.rows)[static_cast<size_t>(group * p.images)];
+        else
+          *p.slot += (group - group_) * p.bytes;
+      }
       group_ = group;
     }
 
@@ -171,6 +189,7 @@ class BoundPlan {
     std::unique_ptr<KeptWork> kept = nullptr;
   };
   std::vector<Repeated> repeated_;
+  std::vector<Rows> input_rows_, output_rows_;  // of the caller's tensors; empty: they are dense
   std::vector<Lane> lanes_;
 };
 

@@ -72,6 +72,8 @@ struct Context::Impl {
   std::vector<TensorType>
       grown_outputs;  // of what was prepared or run last, where that has a plan for many lengths; else empty
   ViewBinding views;
+  // Batches of rows that lie apart, where the plan takes them as one (rows.cc).
+  std::vector<Tensor> joined_inputs, joined_outputs;
   BodyRuns bodies;  // of control flow
 };
 
