@@ -82,21 +82,22 @@ void ChannelHistograms::observe(const Tensor& tensor) {
   top_.resize(channels);
   counts_.resize(channels * kRow);
   const s64 pixels = shape[2] * shape[3], stride = stride_of(pixels);
+  std::vector<s32> keys(static_cast<size_t>((pixels + stride - 1) / stride));
   const f32* x = tensor.as<f32>().data();
   for (s64 plane = 0; plane < shape[0] * shape[1]; ++plane, x += pixels) {
     const auto channel = static_cast<size_t>(plane % shape[1]);
     s32 highest = 0;
-    for (s64 i = 0; i < pixels; i += stride) {
-      const s32 key = key_of(x[i]);
-      highest = std::max(highest, key < kInfinityKey ? key : 0);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const f32 value = x[static_cast<s64>(i) * stride];
+      keys[i] = key_of(value);
+      highest = std::max(highest, keys[i] < kInfinityKey ? keys[i] : 0);
+      zeros_ += value == 0.0f ? 1u : 0u;
     }
     raise(channel, highest);
     u32* const row = row_of(channel);
     const s32 top = top_[channel];
-    for (s64 i = 0; i < pixels; i += stride) {
-      const s32 key = key_of(x[i]);
+    for (const s32 key : keys) {
       if (key >= kInfinityKey) continue;
-      zeros_ += x[i] == 0.0f ? 1u : 0u;
       u32& into = row[std::min<s32>(top - key, s32{kBins})];
       into = saturating_sum(into, 1);
     }

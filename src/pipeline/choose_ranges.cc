@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include "calibrate/range.h"
 #include "core/check.h"
 #include "core/glob.h"
+#include "core/side_by_side.h"
 #include "pipeline/automatic.h"
 #include "pipeline/bodies.h"
 
@@ -105,6 +107,31 @@ bool shows_no_range(const TensorObservation& observation) {
   return seen.nans() == 0 && (seen.infs() > 0 || seen.count() == 0);
 }
 
+// A range that follows from a histogram.
+struct Estimate {
+  size_t value;  // among the calibration's
+  RangeMethod method;
+  Range range = {};
+  std::exception_ptr error = nullptr;
+};
+
+// Side by side. Throws the error of the first in their order, if any has one.
+void estimate(std::vector<Estimate>& estimates, const Calibration& calibration,
+              const std::vector<std::string>& names, int threads) {
+  side_by_side(estimates.size(), threads, [&](size_t i) {
+    Estimate& one = estimates[i];
+    try {
+      one.range = estimate_range(calibration.observations[one.value].histogram, one.method,
+                                 names[one.value]);
+    } catch (...) {
+      one.error = std::current_exception();
+    }
+  });
+  for (const Estimate& one : estimates) {
+    if (one.error) std::rethrow_exception(one.error);
+  }
+}
+
 }  // namespace
 
 std::string quoted_list(const std::vector<std::string>& names) {
@@ -130,6 +157,7 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
   const std::vector<std::string> names = names_of(model, calibration.values);
   Ranges ranges = model.ranges != nullptr ? *model.ranges : Ranges();
   std::vector<size_t> automatic;
+  std::vector<Estimate> estimates;
   for (size_t i = 0; i < names.size(); ++i) {
     const auto asked = method_for(options, names[i]);
     if (!asked && ranges.contains(calibration.values[i])) continue;
@@ -140,10 +168,11 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
     if (method.rule == RangeRule::automatic) {
       automatic.push_back(i);
     } else {
-      ranges[calibration.values[i]] =
-          estimate_range(calibration.observations[i].histogram, method, names[i]);
+      estimates.push_back({i, method});
     }
   }
+  estimate(estimates, calibration, names, stage.threads);
+  for (Estimate& one : estimates) ranges[calibration.values[one.value]] = std::move(one.range);
   for (size_t i = 0; i < names.size(); ++i) {
     const auto range = ranges.find(calibration.values[i]);
     if (range != ranges.end()) range->second.seen = calibration.statistics[i];

@@ -90,8 +90,8 @@ std::vector<ValueId> values_to_equalize(const Graph& graph, std::span<const Valu
   return free;
 }
 
-void equalize(const FloatModel& model, const CalibrationOptions& options,
-              Calibration& calibration) {
+void equalize(const FloatModel& model, const CalibrationOptions& options, Calibration& calibration,
+              int threads) {
   std::unordered_map<ValueId, ChannelFacts> facts;
   std::unordered_set<ValueId> fixed;
   for (size_t i = 0; i < calibration.values.size(); ++i) {
@@ -100,7 +100,7 @@ void equalize(const FloatModel& model, const CalibrationOptions& options,
     if (!is_finite(seen.histogram) || is_given(model, options.ranges, id)) fixed.insert(id);
     facts[id] = {seen.power.mean_squares(), seen.power.minima(), seen.power.maxima()};
   }
-  ChannelExponents exponents = choose_exponents(*model.graph, facts, fixed);
+  ChannelExponents exponents = choose_exponents(*model.graph, facts, fixed, threads);
   for (size_t i = 0; i < calibration.values.size(); ++i) {
     const auto at = exponents.find(calibration.values[i]);
     if (at == exponents.end()) continue;

@@ -15,7 +15,8 @@ std::vector<ValueId> values_to_equalize(const Graph& graph, std::span<const Valu
 
 // Chooses the exponents of the model's channels, and turns what was seen of its values into what would have been seen with them. Values
 // whose ranges are given by hand stay what they are. What was counted of channels is given back.
-void equalize(const FloatModel& model, const CalibrationOptions& options, Calibration& calibration);
+void equalize(const FloatModel& model, const CalibrationOptions& options, Calibration& calibration,
+              int threads);
 
 // Of a calibration that a cache gave: takes the exponents from the values whose ranges are given by hand, and throws where the caller wants none
 // at all, which what was counted of equalized values cannot give.

@@ -274,7 +274,7 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   std::string constant =
       constant_values(*model.graph, calibration->values, calibration->observations, options);
   if (!constant.empty()) calibration->notes.push_back(std::move(constant));
-  if (options.equalize) equalize(model, options, *calibration);
+  if (options.equalize) equalize(model, options, *calibration, stage.threads);
   for (const TensorObservation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
   FloatModel result = model;

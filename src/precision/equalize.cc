@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/channel_exponent.h"
+#include "core/side_by_side.h"
 #include "passes/match.h"
 #include "precision/channel_classes.h"
 #include "precision/precision.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr f64 kLargestReach = 0x1p19;
 // Exponents move by one a round; a few more let classes that share rows of weights settle.
 constexpr int kRounds = kMostExponent + 4;
+// From so many on it pays to share them among threads, each round anew.
+constexpr size_t kManyWeights = size_t{1} << 16;
 // Of the codes of a weight.
 constexpr f64 kWeightCodes = 127;
 
@@ -52,12 +55,46 @@ std::optional<Coded> tensor_of(ValueId id, const std::unordered_map<ValueId, Cha
   return Coded{id, &facts, step * step / 12};
 }
 
+// A product's input as it stands now, channel by channel.
+struct Now {
+  std::vector<f64> halved, noise, power;  // 2^-k; of codes, in the model's own scale; mean square
+};
+
+// Of an output channel of a product.
+struct Noise {
+  f64 codes = 0, weights = 0;
+  f64 scale_noise = 0;  // of one weight
+  size_t widest = 0;    // the input channel with the largest weight
+};
+
 // A product that reads a tensor, as far as the exponents of that tensor matter to it.
 struct Reader {
   Coded input;
   ProductWeights weights;
   std::vector<f64> power;  // of its output channels
+
+  // As exponents stand.
+  Now now = {};
+  std::vector<Noise> noises = {};           // of its output channels
+  f64 cost = 0;                             // what they lose, as a mean
+  std::vector<f64> falls = {}, rises = {};  // of its input channels
 };
+
+// Of a node for which separates_channels() holds.
+struct Product {
+  const Node* node;
+  std::optional<ProductWeights> weights;
+};
+
+std::vector<Product> products_of(const Graph& graph, int threads) {
+  std::vector<Product> products;
+  for (const Node& node : graph.nodes) {
+    if (separates_channels(graph, node)) products.push_back({&node, std::nullopt});
+  }
+  side_by_side(products.size(), threads,
+               [&](size_t i) { products[i].weights.emplace(graph, *products[i].node); });
+  return products;
+}
 
 // A sum that reads a tensor: its rounding stands in the result as it is.
 struct Sum {
@@ -65,13 +102,13 @@ struct Sum {
 };
 
 // The largest exponent of each class at which weights stay normal numbers; 0 of those that are fixed.
-std::vector<int> most_by_weights(const Graph& graph, const ChannelClasses& classes) {
+std::vector<int> most_by_weights(const ChannelClasses& classes,
+                                 const std::vector<Product>& products) {
   std::vector<int> most(classes.count(), kMostExponent);
   for (size_t c = 0; c < most.size(); ++c) most[c] = classes.is_fixed(c) ? 0 : most[c];
-  for (const Node& node : graph.nodes) {
-    if (!separates_channels(graph, node)) continue;
-    const ProductWeights weights(graph, node);
-    const ValueId in = node.inputs[0], out = node.outputs[0];
+  for (const Product& product : products) {
+    const ProductWeights& weights = *product.weights;
+    const ValueId in = product.node->inputs[0], out = product.node->outputs[0];
     for (size_t c = 0; c < std::min(classes.channels(in), weights.inputs()); ++c) {
       int& own = most[classes.class_of(in, c)];
       own = std::min(own, weights.shrinks_by(c));
@@ -100,11 +137,19 @@ ChannelExponents of_values(const Graph& graph, const ChannelClasses& classes,
 class Chooser {
  public:
   Chooser(const Graph& graph, const std::unordered_map<ValueId, ChannelFacts>& seen,
-          const std::unordered_set<ValueId>& fixed)
-      : graph_(graph), seen_(seen), classes_(graph), most_(most_by_weights(graph, classes_)) {
+          const std::unordered_set<ValueId>& fixed, int threads)
+      : graph_(graph), seen_(seen), classes_(graph), threads_(threads) {
+    std::vector<Product> products = products_of(graph, threads);
+    most_ = most_by_weights(classes_, products);
     limit(fixed);
-    for (const Node& node : graph.nodes) add_readers(node);
+    auto next = products.begin();
+    for (const Node& node : graph.nodes)
+      add_readers(node, next != products.end() && next->node == &node ? &*next++ : nullptr);
     join_components();
+    size_t weights = 0;
+    for (const Reader& reader : readers_)
+      weights += reader.weights.outputs() * reader.weights.inputs_of_group();
+    if (weights < kManyWeights) threads_ = 1;
   }
 
   ChannelExponents run() {
@@ -152,9 +197,10 @@ class Chooser {
     return tensor;
   }
 
-  void add_readers(const Node& node) {
-    if (separates_channels(graph_, node)) {
-      if (const auto input = read_tensor(node.inputs[0])) add_product(node, *input);
+  // `product`: what the node is, if it is one.
+  void add_readers(const Node& node, Product* product) {
+    if (product != nullptr) {
+      if (const auto input = read_tensor(node.inputs[0])) add_product(*product, *input);
       if (const auto residual = read_tensor(node.input(3))) sums_.push_back({*residual});
     } else if (is_op(node, "Add")) {
       for (ValueId id : node.inputs) {
@@ -163,10 +209,10 @@ class Chooser {
     }
   }
 
-  void add_product(const Node& node, const Coded& input) {
-    Reader reader{input, ProductWeights(graph_, node), {}};
+  void add_product(Product& product, const Coded& input) {
+    Reader reader{input, std::move(*product.weights), {}};
     if (reader.weights.inputs() != input.facts->power.size()) return;
-    const auto result = read_tensor(node.outputs[0]);
+    const auto result = read_tensor(product.node->outputs[0]);
     reader.power = result && result->facts->power.size() == reader.weights.outputs()
                        ? result->facts->power
                        : reader.weights.power_of(input.facts->power);
@@ -192,11 +238,6 @@ class Chooser {
     return exponents_[classes_.class_of(tensor.id, channel)];
   }
 
-  // A product's input as it stands now, channel by channel.
-  struct Now {
-    std::vector<f64> halved, noise, power;  // 2^-k; of codes, in the model's own scale; mean square
-  };
-
   Now now_of(const Reader& reader) const {
     Now now;
     const std::vector<f64>& power = reader.input.facts->power;
@@ -208,13 +249,6 @@ class Chooser {
     }
     return now;
   }
-
-  // Of an output channel of a product.
-  struct Noise {
-    f64 codes = 0, weights = 0;
-    f64 scale_noise = 0;  // of one weight
-    size_t widest = 0;    // the input channel with the largest weight
-  };
 
   static Noise noise_of(const ProductWeights& w, const Now& now, size_t o) {
     Noise noise;
@@ -235,17 +269,27 @@ class Chooser {
     return noise;
   }
 
-  std::vector<f64> costs() const {
-    std::vector<f64> cost(classes_.count(), 0.0);
-    for (const Reader& reader : readers_) {
-      const Now now = now_of(reader);
-      f64 sum = 0;
-      for (size_t o = 0; o < reader.weights.outputs(); ++o) {
-        const Noise noise = noise_of(reader.weights, now, o);
-        sum += share(noise.codes + noise.weights, reader.power[o]);
-      }
-      cost[component_of(reader.input)] += sum / static_cast<f64>(reader.weights.outputs());
+  // Readers know nothing of each other, and what they find is added up in their order.
+  void look(void (Chooser::*at)(Reader&) const) {
+    side_by_side(readers_.size(), threads_, [&](size_t r) { (this->*at)(readers_[r]); });
+  }
+
+  void find_noise(Reader& reader) const {
+    reader.now = now_of(reader);
+    reader.noises.clear();
+    f64 sum = 0;
+    for (size_t o = 0; o < reader.weights.outputs(); ++o) {
+      const Noise noise = noise_of(reader.weights, reader.now, o);
+      sum += share(noise.codes + noise.weights, reader.power[o]);
+      reader.noises.push_back(noise);
     }
+    reader.cost = sum / static_cast<f64>(reader.weights.outputs());
+  }
+
+  std::vector<f64> costs() {
+    look(&Chooser::find_noise);
+    std::vector<f64> cost(classes_.count(), 0.0);
+    for (const Reader& reader : readers_) cost[component_of(reader.input)] += reader.cost;
     for (const Sum& reader : sums_) {
       const std::vector<f64>& power = reader.input.facts->power;
       f64 sum = 0;
@@ -260,10 +304,18 @@ class Chooser {
     return component_of_class_[classes_.class_of(tensor.id, 0)];
   }
 
-  // Of each class the noise is falling / 4^k + rising * 4^k, as far as first order goes. False where none moves.
+  // Of each class the noise is falling / 4^k + rising * 4^k, as far as first order goes. False where none moves. Behind costs() of the same
+  // exponents.
   bool step() {
+    look(&Chooser::find_slopes);
     std::vector<f64> falling(classes_.count(), 0.0), rising(classes_.count(), 0.0);
-    for (const Reader& reader : readers_) add_slopes(reader, falling, rising);
+    for (const Reader& reader : readers_) {
+      for (size_t c = 0; c < reader.weights.inputs(); ++c) {
+        const size_t of = classes_.class_of(reader.input.id, c);
+        falling[of] += reader.falls[c];
+        rising[of] += reader.rises[c];
+      }
+    }
     for (const Sum& reader : sums_) {
       const std::vector<f64>& power = reader.input.facts->power;
       for (size_t c = 0; c < power.size(); ++c) {
@@ -277,13 +329,14 @@ class Chooser {
     return exponents_ != before;
   }
 
-  void add_slopes(const Reader& reader, std::vector<f64>& falling, std::vector<f64>& rising) const {
+  void find_slopes(Reader& reader) const {
     const ProductWeights& w = reader.weights;
-    const Now now = now_of(reader);
-    std::vector<f64> down(w.inputs()), up(w.inputs());
+    std::vector<f64>&down = reader.falls, &up = reader.rises;
+    down.assign(w.inputs(), 0.0);
+    up.assign(w.inputs(), 0.0);
     for (size_t o = 0; o < w.outputs(); ++o) {
       if (!(reader.power[o] > 0)) continue;
-      const Noise noise = noise_of(w, now, o);
+      const Noise& noise = reader.noises[o];
       const f64 weight = 1 / (reader.power[o] + noise.codes + noise.weights);
       for (size_t i = 0; i < w.inputs_of_group(); ++i) {
         const size_t c = w.input_of(o, i);
@@ -294,9 +347,8 @@ class Chooser {
     }
     const auto outputs = static_cast<f64>(w.outputs());
     for (size_t c = 0; c < w.inputs(); ++c) {
-      const size_t of = classes_.class_of(reader.input.id, c);
-      falling[of] += down[c] * reader.input.noise / outputs;
-      rising[of] += up[c] * reader.input.facts->power[c] / outputs;
+      down[c] = down[c] * reader.input.noise / outputs;
+      up[c] = up[c] * reader.input.facts->power[c] / outputs;
     }
   }
 
@@ -314,6 +366,7 @@ class Chooser {
   const Graph& graph_;
   const std::unordered_map<ValueId, ChannelFacts>& seen_;
   const ChannelClasses classes_;
+  int threads_;
   std::vector<int> most_, exponents_, best_;  // of each class
   std::vector<size_t> component_of_class_;
   std::vector<Reader> readers_;
@@ -329,14 +382,14 @@ int exponent_of(const ChannelExponents& exponents, ValueId id, size_t channel) {
 
 ChannelExponents choose_exponents(const Graph& graph,
                                   const std::unordered_map<ValueId, ChannelFacts>& seen,
-                                  const std::unordered_set<ValueId>& fixed) {
-  return Chooser(graph, seen, fixed).run();
+                                  const std::unordered_set<ValueId>& fixed, int threads) {
+  return Chooser(graph, seen, fixed, threads).run();
 }
 
 ChannelExponents completed_exponents(const Graph& graph, const ChannelExponents& known,
                                      std::string& misfit) {
   const ChannelClasses classes(graph);
-  const std::vector<int> most = most_by_weights(graph, classes);
+  const std::vector<int> most = most_by_weights(classes, products_of(graph, 1));
   constexpr int kUnknown = -1;
   std::vector<int> of_class(classes.count(), kUnknown);
   for (const auto& [id, own] : known) {

@@ -24,10 +24,10 @@ struct ChannelFacts {
 };
 
 // The exponents that cost least: the sum of what rounding of codes and of weights takes from the layers that read each tensor. No tensor
-// becomes wider than it is. Channels of `fixed` stay as they are.
+// becomes wider than it is. Channels of `fixed` stay as they are. The same by any number of threads.
 ChannelExponents choose_exponents(const Graph& graph,
                                   const std::unordered_map<ValueId, ChannelFacts>& seen,
-                                  const std::unordered_set<ValueId>& fixed);
+                                  const std::unordered_set<ValueId>& fixed, int threads = 1);
 
 // What is known of some values' exponents, for all values: channels of one class share one. `misfit` gets a sentence where they cannot be those
 // of this graph: classes have two, fixed ones any, or a weight would leave the normal numbers.

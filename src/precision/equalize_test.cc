@@ -2,7 +2,11 @@
 // Equalization of channels: where it reaches, where it stops, and that the real model keeps its bits.
 #include "precision/equalize.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
 
 #include "graph/text.h"
 #include "graph/verify.h"
@@ -96,6 +100,35 @@ TEST(Equalize, ResizingPassesWhereItLeavesChannelsAlone) {
        {"Resize(%a, _, %shifts)", "Interpolate(%a, _, %shifts) {mode=\"linear\"}",
         "Resize(%a, _, _, %sizes) {keep_aspect_ratio_policy=\"not_smaller\"}"})
     EXPECT_EQ(made(stays).exponents("b"), Exponents{}) << stays;
+}
+
+// Large enough to be shared among threads: three products, one of which reads the sum of the others.
+TEST(Equalize, ThreadsChangeNothing) {
+  constexpr size_t kChannels = 256;
+  std::mt19937 random(5);
+  const auto weights = [&](const char* name) {
+    std::string text = fmt::format("  const %{}: f32[256,256,1,1] = {{", name);
+    for (size_t i = 0; i < kChannels * kChannels; ++i)
+      text += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<int>(random() % 1999) - 999);
+    return text + "}\n";
+  };
+  Case c("graph \"g\"(%x: f32[1,256,2,2]) {\n" + weights("u") + weights("v") + weights("w") +
+         R"(  %a: f32[1,256,2,2] = Conv(%x, %u) name "a"
+  %b: f32[1,256,2,2] = Conv(%a, %v) name "b"
+  %s: f32[1,256,2,2] = Add(%a, %b) name "s"
+  %r: f32[1,256,2,2] = Relu(%s) name "r"
+  %y: f32[1,256,2,2] = Conv(%r, %w) name "y"
+  return %y
+})");
+  for (const char* name : {"a", "b", "s", "r", "y"}) {
+    std::vector<f64> widths;
+    for (size_t i = 0; i < kChannels; ++i)
+      widths.push_back(std::exp2(-static_cast<f64>(random() % 90) / 10));
+    c.with(name, widths);
+  }
+  const ChannelExponents one = choose_exponents(c.graph, c.seen, {});
+  EXPECT_EQ(one.size(), 4u);
+  for (const int threads : {2, 7}) EXPECT_EQ(choose_exponents(c.graph, c.seen, {}, threads), one);
 }
 
 TEST(Equalize, OutputsOfTheModelStay) {
