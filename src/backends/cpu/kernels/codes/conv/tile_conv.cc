@@ -140,8 +140,8 @@ TileOrder order_of(const ConvSpec& spec) {
 
 }  // namespace
 
-PackedTiles TileConv::pack(const TileKernel&, const ConvSpec& spec) {
-  return pack_tiles(spec.geometry, order_of(spec), spec.constants());
+PackedTiles TileConv::pack(const TileKernel& kernel, const ConvSpec& spec) {
+  return pack_tiles(spec.geometry, order_of(spec), spec.constants(), kernel.isa);
 }
 
 std::string TileConv::pack_key(const TileKernel& kernel, const ConvSpec& spec) {

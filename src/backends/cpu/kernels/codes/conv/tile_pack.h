@@ -10,19 +10,6 @@
 
 namespace octet {
 
-struct TilePacker {
-  const ConvGeometry& g;
-  const ConvWeights& weights;
-  s64 run_bytes;
-
-  // All steps of one tile, whose other bytes are zero; columns[c] is the channel of column c, -1 for none.
-  void tile(const s64 (&columns)[kTileColumns], s8* dst) const;
-
- private:
-  s64 source(s64 y, s64 x, s64 b) const;
-  void quad(const s64 (&columns)[kTileColumns], s64 y, s64 x, s64 b, s8* at) const;
-};
-
 struct PackedTiles {
   s64 padded_channels = 0;    // of a group
   AlignedVector<s8> weights;  // [groups][channel tiles][steps][kTileWeights]
@@ -38,7 +25,7 @@ struct TileOrder {
 };
 
 PackedTiles pack_tiles(const ConvGeometry& geometry, const TileOrder& order,
-                       const ConvConstants& constants);
+                       const ConvConstants& constants, Isa isa);
 
 // Bytes from a window to each step's.
 std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes);
