@@ -15,6 +15,7 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "core/page_blocks.h"
 #include "octet/limits.h"
 
 namespace octet {
@@ -109,17 +110,23 @@ bool count(s64 bytes, s64& before) {
   return true;
 }
 
-// `rounded` bytes, of which the caller of the interface asked for `bytes`.
-std::byte* take(s64 bytes, s64 rounded, size_t alignment, const char* what) {
+// What the system gave for `rounded` bytes, of which the caller of the interface asked for `bytes`.
+template <class Take>
+std::byte* take_by(const Take& from_system, s64 bytes, s64 rounded, const char* what) {
   s64 before = 0;
   if (!count(rounded, before)) refuse(what, bytes, before);
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
-  if (memory == nullptr) {
-    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
-    fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
-         human_memory(bytes));
-  }
+  std::byte* const memory = from_system();
+  if (memory != nullptr) return memory;
+  live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+  fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
+       human_memory(bytes));
+}
+
+std::byte* take(s64 bytes, s64 rounded, size_t alignment, const char* what) {
+  const auto aligned = [&] {
+    return static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
+  };
+  std::byte* const memory = take_by(aligned, bytes, rounded, what);
   prefer_large_pages(memory, rounded);
   return memory;
 }
@@ -197,11 +204,16 @@ std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const c
 
 std::byte* take_counted(s64 bytes, size_t alignment, const char* what) {
   if (!can_be_rounded(bytes, alignment)) refuse(what, bytes, 0);
-  return take(bytes, round_up(bytes, alignment), alignment, what);
+  const s64 rounded = round_up(bytes, alignment);
+  if (!fits_page_block(rounded)) return take(bytes, rounded, alignment, what);
+  return take_by([&] { return take_page_block(rounded); }, bytes, rounded, what);
 }
 
 void give_back_counted(std::byte* memory, s64 bytes, size_t alignment) noexcept {
-  release(memory, round_up(bytes, alignment));
+  const s64 rounded = round_up(bytes, alignment);
+  if (!fits_page_block(rounded)) return release(memory, rounded);
+  give_back_page_block(memory, rounded);
+  live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
 }  // namespace octet

@@ -20,7 +20,7 @@ enum class Fresh { zeroed, anything };
 std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what,
                                             Fresh fresh = Fresh::zeroed);
 
-// The same for containers, which own what they take and know its size when they give it back.
+// The same for containers, which own what they take and know its size when they give it back; `alignment` is at most 64.
 std::byte* take_counted(s64 bytes, size_t alignment, const char* what);
 void give_back_counted(std::byte* memory, s64 bytes, size_t alignment) noexcept;
 
