@@ -51,7 +51,7 @@ class TurnSinker : GraphPass {
       } else if (is_op(node, "Reshape")) {
         sink_parting(node);
       } else if (is_op(node, "Gather")) {
-        sink_part(node);
+        if (!sink_part(node)) pick_first(node);
       }
     }
     edit_.apply();
@@ -184,12 +184,38 @@ class TurnSinker : GraphPass {
   }
 
   // A Gather of one index of an axis, of a value that moves turn further.
-  void sink_part(Node& node) {
-    const Tensor* index = graph_.constant_input(node, 1);
-    if (index == nullptr || index->shape().rank() != 0 || !leads_to_turn(node.outputs[0])) return;
+  bool sink_part(Node& node) {
+    if (!picks_one(node) || !leads_to_turn(node.outputs[0])) return false;
     const std::optional<Turned> whole = turned_by(node.inputs[0]);
-    if (!whole || !rewrites_.allow()) return;
-    Turned part = *whole;
+    if (!whole || !rewrites_.allow()) return false;
+    pick(node, *whole);
+    return true;
+  }
+
+  bool picks_one(const Node& node) const {
+    const Tensor* index = is_op(node, "Gather") ? graph_.constant_input(node, 1) : nullptr;
+    return index != nullptr && index->shape().rank() == 0;
+  }
+
+  // Of a Transpose of which one index each is read: queries, keys and values of one product. What each reader needs is turned then, as part of its own product.
+  void pick_first(Node& node) {
+    Node* turn = producer_of(graph_, uses_, node.inputs[0]);
+    if (turn == nullptr || !is_op(*turn, "Transpose") || uses_.is_output(turn->outputs[0])) return;
+    if (turn->outputs[0] != node.inputs[0] || !picks_one(node)) return;
+    const auto perm = rows_turned(*turn);
+    const s64 axis = attribute_of<&AxisAttributes::axis>(node);
+    if (!perm || axis != 0 || perm->size() < 4) return;
+    const bool picked = std::ranges::all_of(uses_.consumers(turn->outputs[0]), [&](u32 n) {
+      const Node& reader = graph_.nodes[n];
+      if (reader.op->traits->reads_types_only || reader.input(0) != turn->outputs[0]) return true;
+      return picks_one(reader) && attribute_of<&AxisAttributes::axis>(reader) == axis;
+    });
+    if (picked && rewrites_.allow()) pick(node, {turn->inputs[0], *perm, turn->origins});
+  }
+
+  // One index of what `whole` turns, and the rest of the axes turned behind it.
+  void pick(Node& node, const Turned& whole) {
+    Turned part = whole;
     const s64 axis = attribute_of<&AxisAttributes::axis>(node), rank = std::ssize(part.perm);
     const auto at = part.perm.begin() + (axis < 0 ? axis + rank : axis);
     const s64 own = *at;
