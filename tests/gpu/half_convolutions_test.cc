@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "backends/cuda/wanted_kernels.h"
 #include "half_plans.h"
 
 namespace octet::test {
@@ -92,6 +93,28 @@ TEST_F(GpuHalfConvolutions, NarrowGroupsAreTakenTogether) {
         });
     EXPECT_GE(wider, c.groups == 6 ? 1 : 2);
   }
+}
+
+// ResNeXt's first stage: on a chip that moves bytes fast casts around a convolution by CUDA cores cost little, and that itself takes 24 times as long as the product of groups.
+TEST_F(GpuHalfConvolutions, NarrowGroupsOfALargeChipAreTakenTogether) {
+  const std::vector<std::string> chip{"h200"};
+  const cuda::WantedKernels wanted(chip);
+  const Graph graph = parse_graph(
+      "graph \"g\"(%x: f32[32,128,56,56]) {\n" + weights("w", "128,4,3,3", 128 * 36) +
+          weights("u", "128,128,1,1", 128 * 128) + weights("v", "256,128,1,1", 256 * 128) + R"(
+  %r: f32[32,128,56,56] = RoundTo(%x) {to="f16"}
+  %a: f32[32,128,56,56] = Conv(%r, %u)
+  %ar: f32[32,128,56,56] = RoundTo(%a) {to="f16"}
+  %c: f32[32,128,56,56] = Conv(%ar, %w) {group=32, pads=ints[1, 1, 1, 1]}
+  %cr: f32[32,128,56,56] = RoundTo(%c) {to="f16"}
+  %d: f32[32,256,56,56] = Conv(%cr, %v)
+  return %d
+})",
+      find_op);
+  Target target = make_target("cpu", 1, nullptr);
+  target.host = target.device, target.device = &wanted.device(0);
+  EXPECT_THAT(kernel_names(plan_of(graph, target)),
+              AllOf(Contains(StartsWith("grouped")), Not(Contains(HasSubstr("direct")))));
 }
 
 // A transposed convolution is a product for each phase of its outputs.

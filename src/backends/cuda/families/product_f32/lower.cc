@@ -144,7 +144,16 @@ product_f32::Params parameters(const ProductF32& product, const StepData& data) 
   return p;
 }
 
-// In cycles, of a product of two values that a run brings: chains are weighed against it.
+// In cycles, of a convolution whose threads have a number of y each: chains that compute it in 16 bits are weighed against it and its casts.
+f64 direct_cost(const LowerRequest& request, const ProductF32& product, const Chip& chip) {
+  const f64 outputs = static_cast<f64>(product.pixels() * product.geometry.out_channels);
+  const f64 products = outputs * static_cast<f64>(product.cin() * product.taps());
+  const f64 rate = chip.costs().product_f32_direct_rate * chip.multiprocessors;
+  return std::max(bytes_cost(moved_bytes(request), chip),
+                  chip.costs().kernel_start + products / rate);
+}
+
+// The same of a product of two values that a run brings.
 f64 cost_of(const LowerRequest& request, const ProductF32& product, const Chip& chip) {
   const Costs& costs = chip.costs();
   TileWork work{.at_once = 2};
@@ -171,6 +180,7 @@ Offer offer(const LowerRequest& request, const ProductF32& product, const std::s
   candidate.close = !product.direct;
   const CudaDevice& device = device_of(request);
   if (product.rows && !product.weights) candidate.cost = cost_of(request, product, device.chip());
+  if (product.direct) candidate.cost = direct_cost(request, product, device.chip());
   candidate.macs_per_cycle =
       device.chip().costs().rate_multiply_f32 * device.chip().multiprocessors;
   set_step(candidate, device,
