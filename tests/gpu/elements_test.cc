@@ -196,6 +196,14 @@ const Case kCases[] = {
     {{"x f32 2 8 5 7"},
      "%n: s64[4] = {2, 8, 3, 11}; %y: f32[2,8,3,11] = Interpolate(%x, _, _, %n) {mode=\"linear\", "
      "antialias=1}"},
+    // Much larger: rows of y have pixels of x in common.
+    {{"x f32 2 5 4 6"},
+     "%n: s64[4] = {2, 5, 41, 180}; %y: f32[2,5,41,180] = Interpolate(%x, _, _, %n) "
+     "{mode=\"linear\"}"},
+    {{"x T 2 8 4 6"},
+     "%n: s64[4] = {2, 8, 41, 840}; %y: T[2,8,41,840] = QInterpolate(%x, _, _, %n) "
+     "{mode=\"linear\", multiplier=0.9, input_zero_points=ints[Z], output_dtype=\"T\", "
+     "output_zero_point=Z}"},
     // Reals and types.
     {{"a f32 2 8 5 7", "b f32 8 1 1"}, "%y: f32[2,8,5,7] = Add(%a, %b)"},
     {{"a f32 2 8 5 7", "b f32 2 8 5 7"}, "%y: f32[2,8,5,7] = Sub(%a, %b)"},

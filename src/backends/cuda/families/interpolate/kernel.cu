@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sums of neighbours: docs/numerics.md, section 5. A thread makes `vector` of `inner`.
+// Weighted sums of neighbours: docs/numerics.md, section 5. A thread makes `vector` of `inner`, of one row of y or of several.
 #include "backends/cuda/device/code_end.cuh"
 #include "backends/cuda/device/element_type.cuh"
 #include "backends/cuda/device/vectors.cuh"
@@ -82,6 +82,47 @@ __device__ __forceinline__ Sum sum_at(const Params& p, const In* x, s32 oh, s32 
   }
 }
 
+__device__ __forceinline__ void store(Out* y, const Sum& sum) {
+  Values<Out, kVector> values;
+#pragma unroll
+  for (s32 e = 0; e < kVector; ++e) values.at[e] = finished(sum.at[e]);
+  store_values<kVector * sizeof(Out)>(y, values);
+}
+
+// Rows of y from `first` on, in column ow. Pixels of x are kept until a row of y has others: of an image that is made much larger most rows have the same.
+__device__ __forceinline__ void go_down(const Params& p, const In* x, Out* y, s32 first, s32 ow) {
+  constexpr s32 kRowTaps = s.row_taps < 1 ? 1 : s.row_taps, kColumnTaps = s.column_taps < 1 ? 1 : s.column_taps;
+  s32 columns[kColumnTaps], rows[kRowTaps];
+  f32 weights[kColumnTaps];
+  Sum kept[kRowTaps][kColumnTaps];
+#pragma unroll
+  for (s32 k = 0; k < kColumnTaps; ++k) columns[k] = p.columns[ow * kColumnTaps + k], weights[k] = p.column_weights[ow * kColumnTaps + k];
+#pragma unroll
+  for (s32 k = 0; k < kRowTaps; ++k) rows[k] = -1;
+#pragma unroll 1
+  for (s32 oh = first; oh < s.out_h && oh < first + s.rows; ++oh) {
+    f32 row_weights[kRowTaps];
+#pragma unroll
+    for (s32 k = 0; k < kRowTaps; ++k) {
+      const s32 row = p.rows[oh * kRowTaps + k];
+      row_weights[k] = p.row_weights[oh * kRowTaps + k];
+      if (row == rows[k]) continue;
+      rows[k] = row;
+#pragma unroll
+      for (s32 c = 0; c < kColumnTaps; ++c) kept[k][c] = pixel_at(x, row, columns[c]);
+    }
+    Sum sum = nothing();
+#pragma unroll
+    for (s32 c = 0; c < kColumnTaps; ++c) {
+      Sum column = nothing();
+#pragma unroll
+      for (s32 k = 0; k < kRowTaps; ++k) add(column, row_weights[k], kept[k][c]);
+      add(sum, weights[c], column);
+    }
+    store(y + (s64)oh * s.y.row + (s64)ow * s.y.pixel, sum);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid_constant__ Params p) {
   let_successor_begin();
   wait_for_predecessor();
@@ -89,12 +130,13 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   for (s64 at = (s64)blockIdx.x * kThreads + threadIdx.x; at < count(s); at += step) {
     const s32 c = (s32)(at % kVectors) * kVector, pixel = (s32)(at / kVectors % kPixels);
     const s64 image = at / ((s64)kVectors * kPixels);
-    const s32 oh = pixel / s.out_w, ow = pixel % s.out_w;
+    const s32 oh = pixel / s.out_w * s.rows, ow = pixel % s.out_w;
     const In* x = (const In*)p.x + image * s.x.image + c;
-    const Sum sum = sum_at(p, x, oh, ow);
-    Values<Out, kVector> y;
-#pragma unroll
-    for (s32 e = 0; e < kVector; ++e) y.at[e] = finished(sum.at[e]);
-    store_values<kVector * sizeof(Out)>((Out*)p.y + image * s.y.image + (s64)oh * s.y.row + (s64)ow * s.y.pixel + c, y);
+    Out* y = (Out*)p.y + image * s.y.image + c;
+    if constexpr (s.rows > 1) {
+      go_down(p, x, y, oh, ow);
+    } else {
+      store(y + (s64)oh * s.y.row + (s64)ow * s.y.pixel, sum_at(p, x, oh, ow));
+    }
   }
 }

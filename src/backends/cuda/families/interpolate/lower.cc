@@ -63,6 +63,15 @@ Planes planes_of(const InterpolateStep& step, const BindArgs& bind) {
   return {x[0] * x[1], 1, {x[2] * x[3], x[3], 1}, {y[2] * y[3], y[3], 1}};
 }
 
+// An image that is made much larger has many rows of the same pixels; few threads are worse than pixels that are read again.
+s32 rows_of(const CudaDevice& device, const InterpolateStep& step, interpolate::Spec spec) {
+  constexpr s32 kRows = 8;
+  constexpr s64 kLarger = 4, kThreadsOfMultiprocessor = 2048;
+  if (!keeps_taps(spec) || step.y.shape[2] < kLarger * step.x.shape[2]) return 1;
+  spec.rows = kRows;
+  return count(spec) < device.chip().multiprocessors * kThreadsOfMultiprocessor ? 1 : kRows;
+}
+
 Launch make_launch(const CudaDevice& device, const InterpolateStep& step, const BindArgs& bind) {
   const Planes planes = planes_of(step, bind);
   const PixelStrides &x = planes.x, &y = planes.y;
@@ -71,21 +80,23 @@ Launch make_launch(const CudaDevice& device, const InterpolateStep& step, const 
   const s64 vector = common_power(step.codes ? 8 : 4,
                                   {planes.inner, x.image, x.row, x.pixel, y.image, y.row, y.pixel,
                                    bind.input_offset(0) / in, bind.output_offset(0) / out});
-  const interpolate::Spec spec{.in = element_type(step.x.dtype),
-                               .out = element_type(step.y.dtype),
-                               .codes = step.codes,
-                               .zero_point = step.zero_point,
-                               .multiplier = bits_of(step.multiplier),
-                               .end = step.end,
-                               .images = planes.images,
-                               .out_h = field_of(step.y.shape[2]),
-                               .out_w = field_of(step.y.shape[3]),
-                               .inner = field_of(planes.inner),
-                               .vector = field_of(vector),
-                               .x = x,
-                               .y = y,
-                               .row_taps = field_of(taps_of(step.rows)),
-                               .column_taps = field_of(taps_of(step.columns))};
+  interpolate::Spec spec{.in = element_type(step.x.dtype),
+                         .out = element_type(step.y.dtype),
+                         .codes = step.codes,
+                         .zero_point = step.zero_point,
+                         .multiplier = bits_of(step.multiplier),
+                         .end = step.end,
+                         .images = planes.images,
+                         .out_h = field_of(step.y.shape[2]),
+                         .out_w = field_of(step.y.shape[3]),
+                         .inner = field_of(planes.inner),
+                         .vector = field_of(vector),
+                         .rows = 1,
+                         .x = x,
+                         .y = y,
+                         .row_taps = field_of(taps_of(step.rows)),
+                         .column_taps = field_of(taps_of(step.columns))};
+  spec.rows = rows_of(device, step, spec);
   return {.source = source_of("interpolate", spec),
           .shape = blocks_for(device, count(spec), interpolate::kThreads)};
 }
@@ -138,7 +149,12 @@ Offer lower_interpolate(const LowerRequest& request) {
   InterpolateStep step;
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
-  return candidate_for(request, "interpolate", common_layout(request), step);
+  // Of channels that no access takes together planes are better: an image that becomes much larger is turned before it, as the smaller one.
+  constexpr s64 kTogether = 4, kLarger = 4;
+  const bool turned = step.x.shape[1] % kTogether != 0 &&
+                      step.y.shape.elements() >= kLarger * step.x.shape.elements();
+  const Layout layout = turned ? Layout::linear : common_layout(request);
+  return candidate_for(request, "interpolate", layout, step);
 }
 
 Offer lower_interpolate_codes(const LowerRequest& request) {

@@ -21,20 +21,28 @@ namespace octet::cuda::interpolate {
   FIELD(s32, out_w)                                                                    \
   FIELD(s32, inner)                                                                    \
   FIELD(s32, vector) /* elements of `inner` that a thread makes; it divides `inner` */ \
+  FIELD(s32, rows)   /* of y, one below another, that it makes of each */              \
   FIELD(PixelStrides, x)                                                               \
   FIELD(PixelStrides, y)                                                               \
   FIELD(s32, row_taps) /* 0: the axis stays as it is */                                \
   FIELD(s32, column_taps)
 OCTET_SPEC(Spec, INTERPOLATE_FIELDS)
 
-#define INTERPOLATE_RULES(RULE) \
-  RULE(s.inner % s.vector == 0, "a thread's elements are of one pixel")
+// Pixels of x that make one of y are few: a thread keeps them from one row of y to the next.
+constexpr bool keeps_taps(const Spec& s) {
+  constexpr s32 kMost = 2;
+  return s.row_taps >= 1 && s.row_taps <= kMost && s.column_taps >= 1 && s.column_taps <= kMost;
+}
+
+#define INTERPOLATE_RULES(RULE)                                         \
+  RULE(s.inner % s.vector == 0, "a thread's elements are of one pixel") \
+  RULE(s.rows == 1 || keeps_taps(s), "registers do not hold what rows have in common")
 OCTET_RULES(Spec, INTERPOLATE_RULES)
 
 constexpr s32 kThreads = 256;
 
 constexpr s32 vectors(const Spec& s) { return s.inner / s.vector; }  // of a pixel
-constexpr s32 pixels(const Spec& s) { return s.out_h * s.out_w; }
+constexpr s32 pixels(const Spec& s) { return ceil_div_s32(s.out_h, s.rows) * s.out_w; }
 constexpr s64 count(const Spec& s) { return s.images * pixels(s) * vectors(s); }
 // Loops over taps that are written out.
 constexpr s32 unrolled(const Spec& s) {
