@@ -149,8 +149,7 @@ f64 direct_cost(const LowerRequest& request, const ProductF32& product, const Ch
   const f64 outputs = static_cast<f64>(product.pixels() * product.geometry.out_channels);
   const f64 products = outputs * static_cast<f64>(product.cin() * product.taps());
   const f64 rate = chip.costs().product_f32_direct_rate * chip.multiprocessors;
-  return std::max(bytes_cost(moved_bytes(request), chip),
-                  chip.costs().kernel_start + products / rate);
+  return std::max(cost_by_bytes(request), chip.costs().kernel_start + products / rate);
 }
 
 // The same of a product of two values that a run brings.
@@ -180,7 +179,9 @@ Offer offer(const LowerRequest& request, const ProductF32& product, const std::s
   candidate.close = !product.direct;
   const CudaDevice& device = device_of(request);
   if (product.rows && !product.weights) candidate.cost = cost_of(request, product, device.chip());
-  if (product.direct) candidate.cost = direct_cost(request, product, device.chip());
+  // Of a single channel families/depthwise_real is asked before, and stays the choice.
+  if (product.direct && product.cin() > 1)
+    candidate.cost = direct_cost(request, product, device.chip());
   candidate.macs_per_cycle =
       device.chip().costs().rate_multiply_f32 * device.chip().multiprocessors;
   set_step(candidate, device,
