@@ -199,7 +199,14 @@ class Parts(unittest.TestCase):
     """Models that are not Octet's as a whole."""
 
     def test_a_foreign_node_in_the_middle(self):
-        path, feeds = provider.with_foreign_node(qdq()), {"image": images()[:9]}
+        self.check_foreign(provider.with_foreign_node(qdq()))
+
+    def test_a_foreign_node_behind_which_no_shape_is_known(self):
+        """The convolution that follows tells the rank."""
+        self.check_foreign(provider.with_foreign_node(qdq(), told=False))
+
+    def check_foreign(self, path):
+        feeds = {"image": images()[:9]}
         asked = provider.options()
         asked.enable_profiling, asked.profile_file_prefix = True, str(scratch() / "foreign")
         made = provider.runtime().InferenceSession(str(path), asked, enable_fallback=0)

@@ -3,7 +3,10 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "integrations/wire/wire.h"
 #include "octet/error.h"
@@ -166,8 +169,48 @@ std::string shape_proto(const ValueType& type) {
   return shape.take();
 }
 
-std::string value_proto(const Host& host, const Graph& graph, const std::string& name) {
-  const ValueType type = type_of(host, graph.values.at(name));
+// Operators of one shape inside and out, in their first input.
+bool keeps_shape(const GraphNode& node) {
+  static const std::set<std::string> known = {
+      "Cast",     "Clip",      "DequantizeLinear", "Elu",  "HardSigmoid", "HardSwish",
+      "Identity", "LeakyRelu", "QuantizeLinear",   "Relu", "Sigmoid",     "Tanh"};
+  return node.domain.empty() && known.contains(node.op);
+}
+
+// What a convolution of a part says of the image that it reads, perhaps behind others: behind an operator that ONNX Runtime does not know the shape of, nobody
+// else does. Nothing where none reads it.
+std::optional<std::vector<int64_t>> dims_by_reader(const Host& host, const Graph& graph,
+                                                   const Part& part, const std::string& name) {
+  for (const size_t i : part.nodes) {
+    const GraphNode& node = graph.nodes[i];
+    if (node.inputs.empty() || node.inputs[0] != name) continue;
+    if (keeps_shape(node)) {
+      if (auto dims = dims_by_reader(host, graph, part, node.outputs[0])) return dims;
+    }
+    const bool of_codes = node.op == "QLinearConv";
+    if (!node.domain.empty() || (node.op != "Conv" && !of_codes)) continue;
+    const ValueType weights = type_of(host, graph.values.at(node.inputs[of_codes ? 3 : 1]));
+    if (weights.dims.size() < 3 || weights.dims[1] < 1) continue;
+    std::vector<int64_t> dims(weights.dims.size(), -1);
+    dims[1] = weights.dims[1] * integer_attribute(host, node.node, "group", 1);
+    return dims;
+  }
+  return std::nullopt;
+}
+
+// Of an input of a part.
+ValueType type_in(const Host& host, const Graph& graph, const Part& part, const std::string& name) {
+  ValueType type = type_of(host, graph.values.at(name));
+  if (type.has_shape) return type;
+  if (auto dims = dims_by_reader(host, graph, part, name)) {
+    type.has_shape = true;
+    type.dim_names.resize(dims->size());
+    type.dims = std::move(*dims);
+  }
+  return type;
+}
+
+std::string value_proto(const std::string& name, const ValueType& type) {
   WireWriter tensor;
   tensor.integer(1, type.element_type);
   if (type.has_shape) tensor.bytes(2, shape_proto(type));
@@ -194,8 +237,10 @@ std::string graph_proto(const Host& host, const Graph& graph, const Part& part) 
       throw Error(Error::Code::unsupported, "its weights are larger than one ONNX file may be");
     }
   }
-  for (const std::string& name : part.inputs) out.bytes(11, value_proto(host, graph, name));
-  for (const std::string& name : part.outputs) out.bytes(12, value_proto(host, graph, name));
+  for (const std::string& name : part.inputs)
+    out.bytes(11, value_proto(name, type_in(host, graph, part, name)));
+  for (const std::string& name : part.outputs)
+    out.bytes(12, value_proto(name, type_of(host, graph.values.at(name))));
   return out.take();
 }
 
