@@ -27,6 +27,9 @@ struct ModelText {
 
 inline constexpr int64_t kFew = 64;
 
+// As a GraphProto; `more` are fields of it.
+std::string bytes_of_graph(const ModelText& model, const std::string& more);
+
 // These values become the outputs of the model, whatever they are.
 void hand_on(const std::vector<std::string>& names, ModelText& model);
 

@@ -53,6 +53,14 @@ void emit_layer(const INMSLayer& layer, Emission& out);
 void emit_layer(const IReverseSequenceLayer& layer, Emission& out);
 void emit_layer(const INormalizationLayer& layer, Emission& out);
 void emit_layer(const IPluginV2Layer& layer, Emission& out);
+// What bounds a loop or a condition, by itself: enough to tell the type of what it gives.
+void emit_layer(const IRecurrenceLayer& layer, Emission& out);
+void emit_layer(const ITripLimitLayer& layer, Emission& out);
+void emit_layer(const IIteratorLayer& layer, Emission& out);
+void emit_layer(const ILoopOutputLayer& layer, Emission& out);
+void emit_layer(const IConditionLayer& layer, Emission& out);
+void emit_layer(const IIfConditionalInputLayer& layer, Emission& out);
+void emit_layer(const IIfConditionalOutputLayer& layer, Emission& out);
 #if NV_TENSORRT_MAJOR >= 10
 void emit_layer(const IPluginV3Layer& layer, Emission& out);
 void emit_layer(const ISqueezeLayer& layer, Emission& out);

@@ -17,6 +17,13 @@ class Emission;
 class LayerCore;
 class Network;
 class PluginCore;
+class Scope;
+
+// A layer between what is inside of a loop or a condition and what is outside of it.
+struct Boundary {
+  Scope* scope = nullptr;
+  bool closes = false;
+};
 
 class Tensor final : public Handed<ITensor> {
  public:
@@ -88,6 +95,8 @@ class LayerCore {
   virtual void emit(Emission& out) = 0;
   // Null for a layer that is none.
   virtual PluginCore* plugin() { return nullptr; }
+  // Without a scope for a layer that is none.
+  virtual Boundary boundary() const { return {}; }
 
   void set_input(int32_t index, ITensor* tensor) noexcept;
   void touch();  // what was inferred holds no more, here and below

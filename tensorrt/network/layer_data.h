@@ -286,6 +286,24 @@ OCTET_TRT_DATA(INMSLayer){
     OCTET_TRT_KEEP(BoundingBoxFormat, BoundingBoxFormat, BoundingBoxFormat::kCORNER_PAIRS)
         OCTET_TRT_KEEP(int32_t, TopKBoxLimit, 2000) OCTET_TRT_KEEP_INDICES};
 
+OCTET_TRT_DATA(ITripLimitLayer) {
+ public:
+  TripLimit getTripLimit() const noexcept override { return limit; }
+
+  TripLimit limit = TripLimit::kCOUNT;
+};
+
+OCTET_TRT_DATA(IIteratorLayer){OCTET_TRT_KEEP(int32_t, Axis, 0)
+                                   OCTET_TRT_KEEP(bool, Reverse, false)};
+
+OCTET_TRT_DATA(ILoopOutputLayer) {
+  OCTET_TRT_KEEP(int32_t, Axis, 0)
+ public:
+  LoopOutput getLoopOutput() const noexcept override { return output; }
+
+  LoopOutput output = LoopOutput::kLAST_VALUE;
+};
+
 OCTET_TRT_DATA(IReverseSequenceLayer){OCTET_TRT_KEEP(int32_t, BatchAxis, 1)
                                           OCTET_TRT_KEEP(int32_t, SequenceAxis, 0)};
 

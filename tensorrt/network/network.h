@@ -15,6 +15,8 @@
 namespace octet_trt {
 
 class LivePlugin;
+class Scope;
+class ScopeTree;
 struct PluginName;
 using ShapeNumbers = std::vector<std::optional<int64_t>>;
 
@@ -42,8 +44,8 @@ std::optional<PluginName> plugin_of_node(const OnnxNode& node);
 
 class Network final : public Handed<INetworkDefinition> {
  public:
-  Network(IBuilder& owner, Reporter told, bool implicit, uint32_t creation_flags)
-      : builder(owner), reporter(told), implicit_(implicit), flags_(creation_flags) {}
+  Network(IBuilder& owner, Reporter told, bool implicit, uint32_t creation_flags);
+  ~Network() override;
 
   bool is_implicit() const { return implicit_; }
   bool is_strongly_typed() const;
@@ -226,14 +228,21 @@ class Network final : public Handed<INetworkDefinition> {
   int32_t max_batch = 1;  // that it is built for, where the batch is implicit
   Reporter reporter;
   const Watched<Network> watched{this};
+  std::vector<std::unique_ptr<Scope>> scopes;  // loops and conditions; layers point to them
   std::vector<std::unique_ptr<LayerCore>> layers;
   std::map<const void*, std::string> weight_names;
   std::set<std::string> refittable;
 
- private:
-  friend class Tensor;
   template <class Layer>
   Layer* add(LayerType type, const char* kind, std::vector<ITensor*> inputs, int outputs = 1);
+  // The layers right inside of a scope, or of none (null), and the scopes there with what is in them.
+  void write_graph(const ScopeTree& tree, const Scope* home, ModelText& model,
+                   std::string& functions) const;
+  void write_layer(LayerCore& layer, ModelText& model, std::string& functions) const;
+  std::set<const LayerCore*> needed_by(const std::vector<Tensor*>& tensors) const;
+
+ private:
+  friend class Tensor;
   Tensor* new_tensor(const std::string& name);
   // False, and a line of this function, for a null tensor.
   bool mark(const char* function, ITensor* tensor) noexcept;
@@ -259,9 +268,7 @@ class Network final : public Handed<INetworkDefinition> {
   bool is_plugin_output(const std::string& name) const;
   void write_input(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_output(Tensor& tensor, ModelText& model, WrittenModel& written) const;
-  void write_layer(LayerCore& layer, ModelText& model, std::string& functions) const;
   std::set<const LayerCore*> needed() const;
-  std::set<const LayerCore*> needed_by(const std::vector<Tensor*>& tensors) const;
   std::string model_bytes(const ModelText& model, const std::string& functions) const;
 
   bool implicit_;

@@ -14,18 +14,6 @@ Layer* refused(const Reporter& reporter, const char* function, const char* why) 
 
 }  // namespace
 
-ILoop* Network::addLoop() noexcept {
-  return refused<ILoop>(reporter, "addLoop",
-                        "loops are not made layer by layer; parse a model with a Loop or Scan "
-                        "node, which the parser takes");
-}
-
-IIfConditional* Network::addIfConditional() noexcept {
-  return refused<IIfConditional>(reporter, "addIfConditional",
-                                 "conditions are not made layer by layer; parse a model with an If "
-                                 "node, or choose between values by addSelect()");
-}
-
 IRaggedSoftMaxLayer* Network::addRaggedSoftMax(ITensor&, ITensor&) noexcept {
   return refused<IRaggedSoftMaxLayer>(reporter, "addRaggedSoftMax",
                                       "no operator does this; mask the input and use addSoftMax()");

@@ -7,6 +7,7 @@
 #include "octet/value_types.h"
 #include "tensorrt/network/network.h"
 #include "tensorrt/network/plugin_layer.h"
+#include "tensorrt/network/scope.h"
 #include "tensorrt/network/typed.h"
 #include "tensorrt/plugins/operator.h"
 #include "tensorrt/shared/block_format.h"
@@ -42,16 +43,6 @@ std::string head_of_own() {
   out.bytes(2, "TensorRT network");
   out.bytes(8, opset_import("", kOpset));
   return out.take();
-}
-
-std::string bytes_of_graph(const ModelText& model, const std::string& more) {
-  WireWriter graph;
-  for (const OnnxNode& node : model.nodes) graph.bytes(1, to_wire(node));
-  graph.bytes(2, "network");
-  for (const std::string& tensor : model.initializers) graph.bytes(5, tensor);
-  for (const std::string& input : model.inputs) graph.bytes(11, input);
-  for (const std::string& output : model.outputs) graph.bytes(12, output);
-  return graph.take() + more;
 }
 
 std::string only_name(const std::string& name) {
@@ -142,6 +133,16 @@ Binding binding_of(const Tensor& tensor, const std::string& onnx) {
 
 }  // namespace
 
+std::string bytes_of_graph(const ModelText& model, const std::string& more) {
+  WireWriter graph;
+  for (const OnnxNode& node : model.nodes) graph.bytes(1, to_wire(node));
+  graph.bytes(2, "network");
+  for (const std::string& tensor : model.initializers) graph.bytes(5, tensor);
+  for (const std::string& input : model.inputs) graph.bytes(11, input);
+  for (const std::string& output : model.outputs) graph.bytes(12, output);
+  return graph.take() + more;
+}
+
 void Network::write_input(Tensor& tensor, ModelText& model, WrittenModel& written) const {
   const Dtype type = border_type(tensor);
   const std::string& inside = tensor.onnx_name();
@@ -193,6 +194,20 @@ void Network::write_layer(LayerCore& layer, ModelText& model, std::string& funct
   }
 }
 
+void Network::write_graph(const ScopeTree& tree, const Scope* home, ModelText& model,
+                          std::string& functions) const {
+  std::set<const Scope*> done;
+  for (LayerCore* layer : tree.layers()) {
+    const Boundary bound = layer->boundary();
+    if (bound.scope == nullptr) {
+      if (tree.home(*layer) == home) write_layer(*layer, model, functions);
+    } else if (bound.closes && tree.around(*bound.scope) == home &&
+               done.insert(bound.scope).second) {
+      bound.scope->write(tree, model, functions);
+    }
+  }
+}
+
 std::set<const LayerCore*> Network::needed() const { return needed_by(outputs_); }
 
 // The layers that these tensors need. Nodes of a parsed model may be read from inside of others, where nobody here looks.
@@ -210,6 +225,9 @@ std::set<const LayerCore*> Network::needed_by(const std::vector<Tensor*>& tensor
     open.pop_back();
     for (const Tensor* input : layer->inputs)
       if (input != nullptr) reach(input->producer);
+    const Boundary bound = layer->boundary();
+    if (bound.scope == nullptr) continue;
+    for (const LayerCore* limit : bound.scope->limits()) reach(limit);
   }
   return found;
 }
@@ -275,8 +293,17 @@ WrittenModel Network::write() {
   std::string functions;
   for (Tensor* input : inputs_) write_input(*input, model, written);
   const std::set<const LayerCore*> wanted = needed();
+  std::vector<LayerCore*> written_layers;
   for (const auto& layer : layers)
-    if (wanted.contains(layer.get())) write_layer(*layer, model, functions);
+    if (wanted.contains(layer.get())) written_layers.push_back(layer.get());
+  const ScopeTree tree(std::move(written_layers));
+  for (const Tensor* output : outputs_) {
+    const Scope* scope = output->producer == nullptr ? nullptr : tree.home(*output->producer);
+    if (scope != nullptr)
+      refuse("'" + output->name + "' is inside of " + scope->shown() +
+             " and cannot be an output of the network; an output of the scope can");
+  }
+  write_graph(tree, nullptr, model, functions);
   for (Tensor* output : outputs_) write_output(*output, model, written);
   written.bytes = model_bytes(model, functions);
   return written;
@@ -300,8 +327,10 @@ class Excerpt {
   // The tensor as the model computes it, if it is integers; else as an input of the model.
   void need(Tensor& tensor) {
     const octet::TensorType type = tensor.model_type();
+    // What bounds a loop gives other numbers in each round.
     const bool has_layer = tensor.producer != nullptr && !tensor.producer->parsed &&
-                           tensor.producer->plugin() == nullptr;
+                           tensor.producer->plugin() == nullptr &&
+                           tensor.producer->boundary().scope == nullptr;
     const bool is_constant = has_layer && tensor.producer->kind() == LayerType::kCONSTANT &&
                              type.shape.is_static() && type.shape.elements() <= kFew;
     if (is_constant || (has_layer && (is_integer(type) || ahead_ == Ahead::all))) {
@@ -313,8 +342,10 @@ class Excerpt {
 
   void add(LayerCore& layer) {
     if (!done_.insert(&layer).second) return;
-    for (Tensor* tensor : layer.inputs)
-      if (tensor != nullptr) need(*tensor);
+    // The second input of a recurrence comes behind it.
+    const size_t count = layer.kind() == LayerType::kRECURRENCE ? 1 : layer.inputs.size();
+    for (size_t i = 0; i < std::min(count, layer.inputs.size()); ++i)
+      if (layer.inputs[i] != nullptr) need(*layer.inputs[i]);
     Emission emission(model_, layer);
     layer.emit(emission);
   }
@@ -396,6 +427,7 @@ std::vector<ShapeNumbers> Network::numbers_of(const LayerCore& layer,
 bool Network::is_shape_arithmetic(const LayerCore& layer) const {
   if (layer.kind() == LayerType::kSHAPE) return true;
   if (layer.kind() == LayerType::kCONSTANT) return true;
+  if (layer.boundary().scope != nullptr) return false;
   return !layer.inputs.empty() && std::ranges::all_of(layer.inputs, [&](const Tensor* input) {
     return input != nullptr && input->producer != nullptr && is_shape_arithmetic(*input->producer);
   });

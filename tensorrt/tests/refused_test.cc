@@ -15,19 +15,11 @@ class Selector : public IAlgorithmSelector {
                         int32_t) noexcept override {}
 };
 
-// refused: INetworkDefinition::addLoop, ILoop::*, ILoopBoundaryLayer::*, ITripLimitLayer::*, IIteratorLayer::*, ILoopOutputLayer::*:
-// loops are not made layer by layer; a model with a Loop or Scan node is parsed
-// refused: INetworkDefinition::addIfConditional, IIfConditional::*, IIfConditionalBoundaryLayer::*: conditions are not made layer by
-// layer; a model with an If node is parsed
 // refused: INetworkDefinition::addRaggedSoftMax: no operator does this
 // refused: INetworkDefinition::addRNNv2, IRNNv2Layer::*: a model with an LSTM, GRU or RNN node is parsed
-TEST(Refused, LoopsConditionsAndRaggedSoftMax) {
+TEST(Refused, RaggedSoftMaxAndElderRecurrentLayers) {
   Maker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
-  EXPECT_EQ(maker.network->addLoop(), nullptr);
-  EXPECT_TRUE(maker.logger.has("addLoop: loops are not made layer by layer")) << maker.logger.text;
-  EXPECT_EQ(maker.network->addIfConditional(), nullptr);
-  EXPECT_TRUE(maker.logger.has("addIfConditional: conditions are not made layer by layer"));
   EXPECT_EQ(maker.network->addRaggedSoftMax(*x, *x), nullptr);
   EXPECT_TRUE(maker.logger.has("addRaggedSoftMax: no operator does this"));
 #if NV_TENSORRT_MAJOR < 10

@@ -187,6 +187,36 @@ class Networks(Case):
             self.assertEqual(self.builder.built, 1)
             self.assertIs(self.builder.logger, self.log)
 
+    def test_a_loop_with_a_condition_inside(self):
+        network = self.builder.create_network(EXPLICIT)
+        x = network.add_input("x", trt.float32, (3, 2))
+        loop = network.add_loop()
+        loop.name = "rows"
+        count = network.add_constant((), np.int32(3).reshape(())).get_output(0)
+        limit = loop.add_trip_limit(count, kind=trt.TripLimit.COUNT)
+        rows = loop.add_iterator(x, reverse=True)
+        state = loop.add_recurrence(network.add_constant((2,), np.zeros(2, np.float32)).get_output(0))
+        total = network.add_elementwise(state.get_output(0), rows.get_output(0), trt.ElementWiseOperation.SUM).get_output(0)
+        state.set_input(1, total)
+        either = network.add_if_conditional()
+        either.name = "either"
+        sum_of_all = network.add_reduce(total, trt.ReduceOperation.SUM, 1, False).get_output(0)
+        is_much = network.add_elementwise(sum_of_all, network.add_constant((), np.float32(9).reshape(())).get_output(0),
+                                          trt.ElementWiseOperation.GREATER)
+        condition = either.set_condition(is_much.get_output(0))
+        inside = either.add_input(total).get_output(0)
+        chosen = either.add_output(network.add_unary(inside, trt.UnaryOperation.NEG).get_output(0), inside)
+        out = loop.add_loop_output(chosen.get_output(0), trt.LoopOutput.CONCATENATE, axis=1)
+        out.set_input(1, count)
+        network.mark_output(out.get_output(0))
+        self.assertEqual((loop.name, limit.loop.name, limit.kind, rows.axis, rows.reverse), ("rows", "rows", trt.TripLimit.COUNT, 0, True))
+        self.assertEqual((out.kind, out.axis, condition.conditional.name), (trt.LoopOutput.CONCATENATE, 1, "either"))
+        engine = self.engine(self.built(network))
+        given, result = np.arange(6, dtype=np.float32).reshape(3, 2), np.zeros((2, 3), np.float32)
+        context = engine.create_execution_context()
+        self.assertTrue(context.execute_v2([given.ctypes.data, result.ctypes.data]))
+        np.testing.assert_array_equal(result, [[4, -6, -6], [5, -8, -9]])
+
     def test_scale_constant_and_concatenation(self):
         network = self.builder.create_network(EXPLICIT)
         x = network.add_input("x", trt.float32, (1, 2, 2, 2))

@@ -266,9 +266,11 @@ class Plugins(Case):
         fields.append(trt.PluginField("count", np.int32([3])))
         self.assertEqual([(f.name, f.type.name) for f in fields], [("alpha", "FLOAT32"), ("text", "CHAR"), ("count", "INT32")])
 
-    def test_loops_are_refused_with_a_reason(self):
-        self.assertIsNone(self.builder.create_network(EXPLICIT).add_loop())
-        self.assertTrue(self.log.errors())
+    def test_a_layer_that_is_not_made_is_none_with_a_reason(self):
+        network = self.builder.create_network(EXPLICIT)
+        x = network.add_input("x", trt.float32, (1, 2))
+        self.assertIsNone(network.add_ragged_softmax(x, x))
+        self.assertIn("no operator does this", self.log.errors()[0])
 
 
 @unittest.skipUnless(LEVEL == 10, "of level 10")

@@ -6,6 +6,7 @@
 
 #include "core/rounds.h"
 #include "graph/op_traits.h"
+#include "octet/limits.h"
 #include "ops/attributes/bodies.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
@@ -117,16 +118,39 @@ BodyTypes infer_types(const Inference& inference) {
   return types;
 }
 
+// Whether the condition that holds holds on: the body hands it back.
+bool holds_on(const Graph& body) {
+  ValueId id = body.outputs[0];
+  for (size_t at = body.nodes.size(); at-- > 0 && id != body.inputs[1];) {  // by dependencies
+    const Node& node = body.nodes[at];
+    if (std::ranges::find(node.outputs, id) == node.outputs.end()) continue;
+    if (node.op->name != std::string_view("Identity")) return false;
+    id = node.inputs[0];
+  }
+  return id == body.inputs[1];
+}
+
+// The trips of a loop that is told their number and ends no earlier, as exporters write what runs over a sequence.
+s64 certain_trips(const Inference& inference) {
+  const Tensor* trips = inference.value(0);
+  const Tensor* condition = inference.value(1);
+  const bool is_known = trips != nullptr && condition != nullptr && condition_of(*condition);
+  if (!is_known || !holds_on(loop_body(inference.node))) return Shape::kDynamic;
+  const s64 count = std::max<s64>(0, trips->as<s64>()[0]);
+  return count <= Limits{}.loop_trips ? count : Shape::kDynamic;
+}
+
 void infer(Inference& inference) {
   check_scalar(inference, 0, Dtype::s64);
   check_scalar(inference, 1, Dtype::boolean);
   const size_t carried = carried_count(inference.node);
   const BodyTypes types = infer_types(inference);
+  const s64 trips = certain_trips(inference);
   for (size_t i = 1; i < types.outputs.size(); ++i) {
     TensorType type = types.outputs[i];
     if (i > carried) {
       const Shape part = type.shape;
-      type.shape = part.is_unknown() ? part : Shape{Shape::kDynamic};
+      type.shape = part.is_unknown() ? part : Shape{trips};
       for (s64 dim : part) type.shape.push_back(dim);
     }
     // What changes in one trip may change in more than dimensions in the next.

@@ -24,6 +24,19 @@ nb::object layer_object(nb::handle network, L* layer) {
   return nb::cast(std::move(object));
 }
 
+// A loop or a condition, and the network that it lies in.
+template <class Scope>
+struct ScopeOf {
+  Scope* scope = nullptr;
+  nb::object network;
+};
+
+template <class Scope>
+nb::object scope_object(nb::handle network, Scope* scope) {
+  if (scope == nullptr) return nb::none();
+  return nb::cast(ScopeOf<Scope>{scope, nb::borrow(network)});
+}
+
 // A class of layers, whose properties are those of the C++ class.
 template <class L>
 class LayerClass {
@@ -53,6 +66,14 @@ class LayerClass {
         [set](AnyLayer& self, nb::handle value) {
           (layer_of(self)->*set)(kept_weights(value, self.network));
         });
+    return *this;
+  }
+
+  // What cannot be set; `get` is given the network, too.
+  template <class Get>
+  LayerClass& told(const char* name, Get get) {
+    type_.def_prop_ro(name,
+                      [get](const AnyLayer& self) { return get(*layer_of(self), self.network); });
     return *this;
   }
 

@@ -142,17 +142,69 @@ void add_others(nb::module_& module) {
   LayerClass<ISelectLayer>(module, "ISelectLayer");
 }
 
-// Kinds that only parsed models have, and loops and conditions, which networks refuse to make and say why.
+// A function of a loop or a condition that takes tensors and values, and gives a layer.
+template <class Scope, class L, class... Arguments, class... Names>
+void add_function(nb::class_<ScopeOf<Scope>>& type, const char* name,
+                  L* (Scope::*add)(Arguments...) noexcept, const Names&... names) {
+  type.def(
+      name,
+      [add](const ScopeOf<Scope>& self, Arguments... arguments) {
+        return layer_object(self.network, (self.scope->*add)(arguments...));
+      },
+      names...);
+}
+
+template <class Scope>
+nb::class_<ScopeOf<Scope>> scope_class(nb::module_& module, const char* name) {
+  nb::class_<ScopeOf<Scope>> type(module, name);
+  type.def_prop_rw(
+      "name", [](const ScopeOf<Scope>& self) { return text_of(self.scope->getName()); },
+      [](const ScopeOf<Scope>& self, const char* value) { self.scope->setName(value); });
+  return type;
+}
+
+template <class L>
+LayerClass<L> loop_layer(nb::module_& module, const char* name) {
+  return LayerClass<L>(module, name).told("loop", [](const L& layer, nb::handle network) {
+    return scope_object(network, layer.getLoop());
+  });
+}
+
+template <class L>
+void add_condition_layer(nb::module_& module, const char* name) {
+  LayerClass<L>(module, name).told("conditional", [](const L& layer, nb::handle network) {
+    return scope_object(network, layer.getConditional());
+  });
+}
+
 void add_control(nb::module_& module) {
-  nb::class_<ILoop>(module, "ILoop");
-  nb::class_<IIfConditional>(module, "IIfConditional");
-  LayerClass<IRecurrenceLayer>(module, "IRecurrenceLayer");
-  LayerClass<ITripLimitLayer>(module, "ITripLimitLayer");
-  LayerClass<IIteratorLayer>(module, "IIteratorLayer");
-  LayerClass<ILoopOutputLayer>(module, "ILoopOutputLayer");
-  LayerClass<IConditionLayer>(module, "IConditionLayer");
-  LayerClass<IIfConditionalInputLayer>(module, "IIfConditionalInputLayer");
-  LayerClass<IIfConditionalOutputLayer>(module, "IIfConditionalOutputLayer");
+  using nb::arg;
+  auto loop = scope_class<ILoop>(module, "ILoop");
+  add_function(loop, "add_recurrence", &ILoop::addRecurrence, arg("initial_value"));
+  add_function(loop, "add_trip_limit", &ILoop::addTripLimit, arg("tensor"), arg("kind"));
+  add_function(loop, "add_iterator", &ILoop::addIterator, arg("tensor"), arg("axis") = 0,
+               arg("reverse") = false);
+  add_function(loop, "add_loop_output", &ILoop::addLoopOutput, arg("tensor"), arg("kind"),
+               arg("axis") = 0);
+  loop_layer<IRecurrenceLayer>(module, "IRecurrenceLayer");
+  loop_layer<ITripLimitLayer>(module, "ITripLimitLayer")
+      .told("kind", [](const ITripLimitLayer& layer, nb::handle) { return layer.getTripLimit(); });
+  loop_layer<IIteratorLayer>(module, "IIteratorLayer")
+      .OCTET_PROPERTY(IIteratorLayer, "axis", Axis)
+      .OCTET_PROPERTY(IIteratorLayer, "reverse", Reverse);
+  loop_layer<ILoopOutputLayer>(module, "ILoopOutputLayer")
+      .told("kind", [](const ILoopOutputLayer& layer, nb::handle) { return layer.getLoopOutput(); })
+      .OCTET_PROPERTY(ILoopOutputLayer, "axis", Axis);
+
+  auto conditional = scope_class<IIfConditional>(module, "IIfConditional");
+  add_function(conditional, "set_condition", &IIfConditional::setCondition, arg("condition"));
+  add_function(conditional, "add_output", &IIfConditional::addOutput, arg("true_subgraph_output"),
+               arg("false_subgraph_output"));
+  add_function(conditional, "add_input", &IIfConditional::addInput, arg("input"));
+  add_condition_layer<IConditionLayer>(module, "IConditionLayer");
+  add_condition_layer<IIfConditionalInputLayer>(module, "IIfConditionalInputLayer");
+  add_condition_layer<IIfConditionalOutputLayer>(module, "IIfConditionalOutputLayer");
+  // Of elder programs, which networks refuse.
   LayerClass<IRaggedSoftMaxLayer>(module, "IRaggedSoftMaxLayer");
 }
 

@@ -110,8 +110,10 @@ using N = INetworkDefinition;
 using nb::arg;
 
 void add_elements(Class& type) {
-  type.def("add_loop", &N::addLoop, nb::rv_policy::reference_internal)
-      .def("add_if_conditional", &N::addIfConditional, nb::rv_policy::reference_internal);
+  type.def("add_loop",
+           [](nb::handle self) { return scope_object(self, network_of(self).addLoop()); })
+      .def("add_if_conditional",
+           [](nb::handle self) { return scope_object(self, network_of(self).addIfConditional()); });
   add_function(type, "add_activation", &N::addActivation, arg("input"), arg("type"));
   add_function(type, "add_lrn", &N::addLRN, arg("input"), arg("window"), arg("alpha"), arg("beta"),
                arg("k"));

@@ -26,6 +26,14 @@ inline VLayer* table_of_all(ILayer& layer) {
   return layer.*Open::pointer();
 }
 
+template <class Layer>
+auto* table_of_boundary(Layer& layer) {
+  struct Open : Layer {
+    static auto pointer() { return &Open::mBoundary; }
+  };
+  return layer.*Open::pointer();
+}
+
 using Call = std::function<void(void*)>;
 
 #define HOSTILE_OBJECT(Table, made)                              \
@@ -95,6 +103,20 @@ HOSTILE_LAYER(VSliceLayer,
 HOSTILE_LAYER(VSoftMaxLayer, addSoftMax(HOSTILE_X))
 HOSTILE_LAYER(VTopKLayer, addTopK(HOSTILE_X, TopKOperation::kMAX, 2, 2))
 HOSTILE_LAYER(VUnaryLayer, addUnary(HOSTILE_X, UnaryOperation::kEXP))
+
+HOSTILE_OBJECT(VLoop, world.loop())
+HOSTILE_OBJECT(VTripLimitLayer,
+               world.layer(world.loop().addTripLimit(HOSTILE_I, TripLimit::kCOUNT)))
+HOSTILE_OBJECT(VIteratorLayer, world.layer(world.loop().addIterator(HOSTILE_X)))
+HOSTILE_OBJECT(VLoopOutputLayer,
+               world.layer(world.loop().addLoopOutput(HOSTILE_X, LoopOutput::kCONCATENATE)))
+HOSTILE_OBJECT(VIfConditional, world.conditional())
+inline void with(Tag<VLoopBoundaryLayer>, World& world, const Call& call) {
+  call(table_of_boundary(world.layer(world.loop().addRecurrence(HOSTILE_X))));
+}
+inline void with(Tag<VConditionalBoundaryLayer>, World& world, const Call& call) {
+  call(table_of_boundary(world.layer(world.conditional().addInput(HOSTILE_X))));
+}
 
 inline void with(Tag<VLayer>, World& world, const Call& call) {
   call(table_of_all(world.layer(world.network().addActivation(HOSTILE_X, ActivationType::kRELU))));

@@ -93,6 +93,18 @@ ITensor& World::foreign() {
   return *foreign_;
 }
 
+ILoop& World::loop() {
+  ILoop* loop = network().addLoop();
+  if (loop == nullptr) broken("loop", logger);
+  return *loop;
+}
+
+IIfConditional& World::conditional() {
+  IIfConditional* conditional = network().addIfConditional();
+  if (conditional == nullptr) broken("condition", logger);
+  return *conditional;
+}
+
 IOptimizationProfile& World::profile() {
   IOptimizationProfile* profile = builder().createOptimizationProfile();
   if (profile == nullptr) broken("profile", logger);

@@ -193,6 +193,8 @@ class World {
   ITensor& input();     // usual, 1 x 4 x 8 x 8
   ITensor& integers();  // i, four numbers
   ITensor& foreign();   // of another network
+  ILoop& loop();
+  IIfConditional& conditional();
   IOptimizationProfile& profile();
   ITimingCache& timing_cache();
   IParser& parser();

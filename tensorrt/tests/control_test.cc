@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops and conditions that are made layer by layer.
+#include "support.h"
+
+namespace trt_test::control {
+namespace {
+
+using Values = std::vector<float>;
+using Op = ElementWiseOperation;
+
+ITensor* integer(INetworkDefinition& n, const int32_t& value) {
+  return n.addConstant(Dims{0, {}}, Weights{DataType::kINT32, &value, 1})->getOutput(0);
+}
+
+ITensor* real(INetworkDefinition& n, const Values& value, const std::vector<int>& sizes = {}) {
+  return n.addConstant(dims_of(sizes), weights_of(value))->getOutput(0);
+}
+
+ITensor* combined(INetworkDefinition& n, ITensor& a, Op op, ITensor& b) {
+  return n.addElementWise(a, b, op)->getOutput(0);
+}
+
+const Values kZero = {0}, kOne = {1}, kTwo = {2}, kTen = {10}, kZeros = {0, 0};
+const int32_t kThree = 3, kFive = 5, kNothing = 0;
+
+// state = 2 * state + row, over the rows of x.
+struct Rows {
+  Rows(INetworkDefinition& network, ITensor& x, bool reverse, const int32_t& rounds)
+      : n(network), loop(n.addLoop()), count(integer(n, rounds)) {
+    EXPECT_NE(loop->addTripLimit(*count, TripLimit::kCOUNT), nullptr);
+    ITensor* row = loop->addIterator(x, 0, reverse)->getOutput(0);
+    state = loop->addRecurrence(*real(n, kZeros, {2}));
+    ITensor* doubled = combined(n, *state->getOutput(0), Op::kPROD, *real(n, kTwo, {1}));
+    next = combined(n, *doubled, Op::kSUM, *row);
+    state->setInput(1, *next);
+  }
+  INetworkDefinition& n;
+  ILoop* loop;
+  ITensor* count;
+  IRecurrenceLayer* state;
+  ITensor* next;
+};
+
+const std::vector<int> kRowSizes = {3, 2};
+const Values kRowValues = {1, 10, 2, 20, 3, 30};
+
+TEST(Loops, LastValueOfRows) {
+  for (const bool reverse : {false, true}) {
+    const Values found =
+        layer_result(kRowSizes, kRowValues, [&](INetworkDefinition& n, ITensor& x) {
+          Rows rows(n, x, reverse, kThree);
+          ILoopOutputLayer* out =
+              rows.loop->addLoopOutput(*rows.state->getOutput(0), LoopOutput::kLAST_VALUE);
+          EXPECT_EQ(sizes_of(out->getOutput(0)->getDimensions()), (std::vector<int64_t>{2}));
+          return out->getOutput(0);
+        });
+    EXPECT_EQ(found, reverse ? (Values{17, 170}) : (Values{11, 110}));
+  }
+}
+
+// What each round gives: by rounds ahead of the row's numbers, or behind; in order or not; with zeros where the length is greater.
+TEST(Loops, ValuesOfAllRounds) {
+  for (const bool reverse : {false, true}) {
+    for (const int32_t axis : {0, 1}) {
+      for (const int32_t* length : {&kThree, &kFive}) {
+        const Values found =
+            layer_result(kRowSizes, kRowValues, [&](INetworkDefinition& n, ITensor& x) {
+              Rows rows(n, x, false, kThree);
+              ILoopOutputLayer* out = rows.loop->addLoopOutput(
+                  *rows.next, reverse ? LoopOutput::kREVERSE : LoopOutput::kCONCATENATE, axis);
+              out->setInput(1, length == &kThree ? *rows.count : *integer(n, *length));
+              const int64_t count = *length;
+              EXPECT_EQ(
+                  sizes_of(out->getOutput(0)->getDimensions()),
+                  axis == 0 ? (std::vector<int64_t>{count, 2}) : (std::vector<int64_t>{2, count}));
+              return out->getOutput(0);
+            });
+        const Values first = {1, 4, 11};
+        Values line(static_cast<size_t>(*length));
+        for (size_t i = 0; i < first.size(); ++i)
+          line[reverse ? line.size() - 1 - i : i] = first[i];
+        Values expected(line.size() * 2);
+        for (size_t i = 0; i < line.size(); ++i) {
+          expected[axis == 0 ? 2 * i : i] = line[i];
+          expected[axis == 0 ? 2 * i + 1 : line.size() + i] = 10 * line[i];
+        }
+        EXPECT_EQ(found, expected) << reverse << " " << axis << " " << *length;
+      }
+    }
+  }
+}
+
+TEST(Loops, NoRoundsLeaveWhatWasThere) {
+  const Values found = layer_result(kRowSizes, kRowValues, [](INetworkDefinition& n, ITensor& x) {
+    Rows rows(n, x, false, kNothing);
+    return rows.loop->addLoopOutput(*rows.state->getOutput(0), LoopOutput::kLAST_VALUE)
+        ->getOutput(0);
+  });
+  EXPECT_EQ(found, kZeros);
+}
+
+// Doubles x while it is below ten: the condition is computed of the recurrence, or is one itself. Ten and more stay.
+TEST(Loops, WhileAConditionHolds) {
+  for (const bool is_recurrence : {false, true}) {
+    for (const bool with_count : {false, true}) {
+      const auto doubled = [&](float start) {
+        return layer_result({1}, {start}, [&](INetworkDefinition& n, ITensor& x) {
+          ILoop* loop = n.addLoop();
+          IRecurrenceLayer* state = loop->addRecurrence(x);
+          ITensor* now = state->getOutput(0);
+          ITensor* ten = real(n, kTen, {1});
+          ITensor* next = combined(n, *now, Op::kPROD, *real(n, kTwo, {1}));
+          state->setInput(1, *next);
+          const auto is_below = [&](ITensor& value) {
+            ITensor* below = combined(n, value, Op::kLESS, *ten);
+            IShuffleLayer* scalar = n.addShuffle(*below);
+            scalar->setReshapeDimensions(Dims{0, {}});
+            return scalar->getOutput(0);
+          };
+          if (is_recurrence) {
+            IRecurrenceLayer* goes_on = loop->addRecurrence(*is_below(x));
+            goes_on->setInput(1, *is_below(*next));
+            loop->addTripLimit(*goes_on->getOutput(0), TripLimit::kWHILE);
+          } else {
+            loop->addTripLimit(*is_below(*now), TripLimit::kWHILE);
+          }
+          if (with_count) loop->addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+          return loop->addLoopOutput(*now, LoopOutput::kLAST_VALUE)->getOutput(0);
+        });
+      };
+      EXPECT_EQ(doubled(3), (Values{12}));
+      EXPECT_EQ(doubled(1), (Values{with_count ? 8.0F : 16.0F}));
+      EXPECT_EQ(doubled(11), (Values{11}));
+    }
+  }
+}
+
+// Each row's sum, by a loop in a loop whose own rounds depend on the outer one.
+TEST(Loops, InsideOfALoop) {
+  const Values found = layer_result(kRowSizes, kRowValues, [](INetworkDefinition& n, ITensor& x) {
+    ILoop* outer = n.addLoop();
+    ITensor* count = integer(n, kThree);
+    outer->addTripLimit(*count, TripLimit::kCOUNT);
+    ITensor* row = outer->addIterator(x)->getOutput(0);
+    ILoop* inner = n.addLoop();
+    static const int32_t two = 2;
+    inner->addTripLimit(*integer(n, two), TripLimit::kCOUNT);
+    ITensor* one = inner->addIterator(*row)->getOutput(0);
+    IRecurrenceLayer* sum = inner->addRecurrence(*real(n, kZero));
+    sum->setInput(1, *combined(n, *sum->getOutput(0), Op::kSUM, *one));
+    ITensor* total =
+        inner->addLoopOutput(*sum->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+    ILoopOutputLayer* out = outer->addLoopOutput(*total, LoopOutput::kCONCATENATE);
+    out->setInput(1, *count);
+    return out->getOutput(0);
+  });
+  EXPECT_EQ(found, (Values{11, 22, 33}));
+}
+
+ITensor* is_positive(INetworkDefinition& n, ITensor& x) {
+  ITensor* sum = n.addReduce(x, ReduceOperation::kSUM, 1, false)->getOutput(0);
+  return combined(n, *sum, Op::kGREATER, *real(n, kZero));
+}
+
+// x + 10 or x * 2; both sides share a layer, and one of them has a loop inside.
+TEST(Conditions, OneOfTwoSides) {
+  const auto chosen = [](const Values& input) {
+    return layer_result({2}, input, [](INetworkDefinition& n, ITensor& x) {
+      IIfConditional* either = n.addIfConditional();
+      EXPECT_EQ(either->setCondition(*is_positive(n, x))->getConditional(), either);
+      ITensor* inside = either->addInput(x)->getOutput(0);
+      ITensor* shared = n.addIdentity(*inside)->getOutput(0);
+      ITensor* yes = combined(n, *shared, Op::kSUM, *real(n, kTen, {1}));
+      ILoop* loop = n.addLoop();
+      loop->addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+      IRecurrenceLayer* state = loop->addRecurrence(*shared);
+      state->setInput(1, *combined(n, *state->getOutput(0), Op::kPROD, *real(n, kTwo, {1})));
+      ITensor* no =
+          loop->addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+      IIfConditionalOutputLayer* out = either->addOutput(*yes, *no);
+      EXPECT_EQ(sizes_of(out->getOutput(0)->getDimensions()), (std::vector<int64_t>{2}));
+      return out->getOutput(0);
+    });
+  };
+  EXPECT_EQ(chosen({1, 2}), (Values{11, 12}));
+  EXPECT_EQ(chosen({-1, -2}), (Values{-8, -16}));
+}
+
+TEST(Conditions, InsideOfALoop) {
+  const Values found = layer_result({3, 1}, {1, -1, 5}, [](INetworkDefinition& n, ITensor& x) {
+    ILoop* loop = n.addLoop();
+    ITensor* count = integer(n, kThree);
+    loop->addTripLimit(*count, TripLimit::kCOUNT);
+    ITensor* row = loop->addIterator(x)->getOutput(0);
+    IIfConditional* either = n.addIfConditional();
+    either->setCondition(*is_positive(n, *row));
+    ITensor* inside = either->addInput(*row)->getOutput(0);
+    ITensor* chosen = either
+                          ->addOutput(*combined(n, *inside, Op::kSUM, *real(n, kTen, {1})),
+                                      *combined(n, *inside, Op::kPROD, *real(n, kTwo, {1})))
+                          ->getOutput(0);
+    ILoopOutputLayer* out = loop->addLoopOutput(*chosen, LoopOutput::kCONCATENATE);
+    out->setInput(1, *count);
+    return out->getOutput(0);
+  });
+  EXPECT_EQ(found, (Values{11, -2, 15}));
+}
+
+TEST(Loops, SayWhatTheyAre) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{3, 2});
+  ILoop* loop = n.addLoop();
+  loop->setName("rows");
+  EXPECT_STREQ(loop->getName(), "rows");
+  ITripLimitLayer* limit = loop->addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+  EXPECT_EQ(limit->getTripLimit(), TripLimit::kCOUNT);
+  EXPECT_EQ(limit->getNbOutputs(), 0);
+  IIteratorLayer* iterator = loop->addIterator(*x, 1, true);
+  EXPECT_EQ(iterator->getAxis(), 1);
+  EXPECT_TRUE(iterator->getReverse());
+  EXPECT_EQ(sizes_of(iterator->getOutput(0)->getDimensions()), (std::vector<int64_t>{3}));
+  ILoopOutputLayer* out = loop->addLoopOutput(*iterator->getOutput(0), LoopOutput::kREVERSE, 1);
+  EXPECT_EQ(out->getLoopOutput(), LoopOutput::kREVERSE);
+  EXPECT_EQ(out->getAxis(), 1);
+  EXPECT_EQ(out->getType(), LayerType::kLOOP_OUTPUT);
+  for (const ILoopBoundaryLayer* layer :
+       {static_cast<ILoopBoundaryLayer*>(limit), static_cast<ILoopBoundaryLayer*>(iterator),
+        static_cast<ILoopBoundaryLayer*>(out)})
+    EXPECT_EQ(layer->getLoop(), loop);
+}
+
+// What is wrong is told where the network is built, or where it is made.
+TEST(Loops, WrongOnesAreRefused) {
+  const auto told = [](const std::function<ITensor*(INetworkDefinition&, ILoop&, ITensor&)>& make) {
+    Maker maker;
+    ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{3, 2});
+    ILoop* loop = maker.network->addLoop();
+    loop->setName("rows");
+    ITensor* y = make(*maker.network, *loop, *x);
+    if (y != nullptr) maker.network->markOutput(*y);
+    EXPECT_EQ(maker.build(), nullptr);
+    return maker.logger.text;
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(told([](INetworkDefinition&, ILoop& loop, ITensor& x) {
+        IRecurrenceLayer* state = loop.addRecurrence(x);
+        state->setInput(1, *state->getOutput(0));
+        return loop.addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+      }),
+      "loop 'rows' has no trip limit");
+  has(told([](INetworkDefinition& n, ILoop& loop, ITensor& x) {
+        loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        IRecurrenceLayer* state = loop.addRecurrence(x);
+        return loop.addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+      }),
+      "lacks its input 1: what it is in the next round");
+  has(told([](INetworkDefinition& n, ILoop& loop, ITensor& x) {
+        loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        return n.addIdentity(*loop.addIterator(x)->getOutput(0))->getOutput(0);
+      }),
+      "is inside of loop 'rows' and cannot be an output of the network");
+  has(told([](INetworkDefinition& n, ILoop& loop, ITensor& x) {
+        loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        ITensor* row = loop.addIterator(x)->getOutput(0);
+        return loop.addLoopOutput(*row, LoopOutput::kLAST_VALUE)->getOutput(0);
+      }),
+      "is no recurrence of loop 'rows', of which alone there is a last value");
+  has(told([](INetworkDefinition& n, ILoop& loop, ITensor& x) {
+        loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        EXPECT_EQ(loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT), nullptr);
+        ITensor* row = loop.addIterator(x)->getOutput(0);
+        return loop.addLoopOutput(*row, LoopOutput::kCONCATENATE)->getOutput(0);
+      }),
+      "loop 'rows' has a limit of this kind already");
+  has(told([](INetworkDefinition& n, ILoop& loop, ITensor& x) {
+        loop.addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        ITensor* row = loop.addIterator(x)->getOutput(0);
+        ILoop* other = n.addLoop();
+        other->setName("others");
+        other->addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+        ITensor* mixed = combined(n, *row, Op::kSUM, *other->addIterator(x)->getOutput(0));
+        ILoopOutputLayer* out = loop.addLoopOutput(*mixed, LoopOutput::kCONCATENATE);
+        out->setInput(1, *integer(n, kThree));
+        return out->getOutput(0);
+      }),
+      "others'");
+  has(told([](INetworkDefinition& n, ILoop&, ITensor& x) {
+        IIfConditional* either = n.addIfConditional();
+        either->setName("either");
+        ITensor* inside = either->addInput(x)->getOutput(0);
+        return either->addOutput(*inside, *inside)->getOutput(0);
+      }),
+      "condition 'either' has no condition");
+}
+
+#if NV_TENSORRT_MAJOR < 10
+TEST(Loops, NeedAnExplicitBatch) {
+  Maker maker(0);
+  EXPECT_EQ(maker.network->addLoop(), nullptr);
+  EXPECT_EQ(maker.network->addIfConditional(), nullptr);
+  EXPECT_TRUE(maker.logger.has("networks with an implicit batch have no loops or conditions"));
+}
+#endif
+
+}  // namespace
+}  // namespace trt_test::control
