@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import BUILD, ROOT, command, need, octet, onnxruntime_session, scratch, shared_model
+from harness import BUILD, ROOT, command, need, octet, onnx_tests, onnxruntime_session, scratch, shared_model
 
 SOURCES = ("NvOnnxParser", "ModelImporter", "ModelRefitter", "onnxOpImporters", "ImporterContext", "importerUtils", "ShapedWeights", "ShapeTensor", "LoopHelpers",
            "RNNHelpers", "OnnxAttrs", "onnxErrorRecorder", "ConditionalHelpers", "bfloat16", "onnxOpCheckers", "onnxProtoUtils", "weightUtils", "WeightsContext",
@@ -19,6 +19,9 @@ SOURCES = ("NvOnnxParser", "ModelImporter", "ModelRefitter", "onnxOpImporters", 
 NETWORKS = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet", "mobilenet_v2_imagenet",
             "polygraphy_residual_block", "retinaface_mobilenet025", "super_resolution", "ultraface_rfb_320", "vit_tracker", "yolox_nano", "yunet_n_dynamic")
 BOUND = 2e-5
+# Nodes of which the parser makes loops and conditions, by the names of ONNX's tests.
+CONTROL = ("lstm_defaults", "lstm_with_initial_bias", "lstm_with_peepholes", "gru_defaults", "gru_with_initial_bias", "gru_seq_length", "simple_rnn_defaults",
+           "simple_rnn_with_initial_bias", "rnn_seq_length", "loop11", "if", "scan9_sum", "scan9_multi_state", "scan9_scalar")
 # What the parser itself refuses, and how.
 REFUSED = {"mobilenet_v2_imagenet_qdq": "only supports symmetric quantization", "shufflenet_v2_imagenet_qoperator": "QLinearConv"}
 
@@ -86,6 +89,25 @@ class OnnxTensorRT(unittest.TestCase):
                     # A Sigmoid's numbers near 0 are as exact as its numbers near 1.
                     norm = max(self.np.linalg.norm(values.astype(self.np.float64)), 0.01 * values.size**0.5)
                     self.assertLess(self.np.linalg.norm(got[output].astype(self.np.float64) - values) / norm, BOUND, output)
+
+    def test_loops_and_conditions(self):
+        onnx, folder = need("onnx"), onnx_tests("node")
+        for name in CONTROL:
+            with self.subTest(name):
+                case = folder / f"test_{name}"
+                model, plan = onnx.load(case / "model.onnx"), scratch() / f"{name}.plan"
+                done = self.parse(case / "model.onnx", plan)
+                self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+                given = {kind: [onnx.numpy_helper.to_array(onnx.load_tensor(path)) for path in sorted(case.glob(f"test_data_set_0/{kind}_*.pb"))]
+                         for kind in ("input", "output")}
+                # The parser calls an input as the body of its loop does.
+                names = ["cond_in" if name == "loop11" and one.name == "cond" else one.name for one in model.graph.input]
+                feeds = dict(zip(names, given["input"], strict=True))
+                self.np.savez(scratch() / "feeds.npz", **feeds)
+                octet("run", plan, scratch() / "feeds.npz", "-o", scratch() / "got.npz", "--force")
+                got = self.np.load(scratch() / "got.npz")
+                for output, values in zip([one.name for one in model.graph.output], given["output"], strict=True):
+                    self.np.testing.assert_allclose(got[output], values, rtol=1e-5, atol=1e-6, err_msg=output)
 
     def test_what_the_parser_refuses(self):
         for name, words in REFUSED.items():
