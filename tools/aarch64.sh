@@ -29,6 +29,14 @@ on_each() {  # test program, arguments
     OCTET_TEST_LEVEL=${processor#*:} emulated -cpu "${processor%:*}" "$@" --gtest_brief=1
   done
 }
+# A test program in parts, one after another: as one process the emulator keeps what it translated and what the tests took, 5.3 GB of the backends'.
+in_parts() {  # how many, test program, arguments
+  local count=$1 part
+  for ((part = 0; part < count; ++part)); do
+    echo "${2##*/}, part $((part + 1)) of $count:"
+    GTEST_TOTAL_SHARDS=$count GTEST_SHARD_INDEX=$part emulated "${@:2}" --gtest_brief=1
+  done
+}
 cmake --preset aarch64 >/dev/null
 if [ "${1:-}" = --core ]; then
   cmake --build "$build" -j "$(nproc)" --target arch_tests graph_tests kernel_levels_tests
@@ -48,10 +56,10 @@ cmake --build build/release -j "$(nproc)" --target octet_cli
 
 on_each "$build/src/arch_tests"
 if [ "${1:-}" != --sample ]; then
-  emulated "$build/src/ops_tests"
-  emulated "$build/src/backends_tests"
+  in_parts 4 "$build/src/ops_tests"
+  in_parts 16 "$build/src/backends_tests"
   # Eight contexts of a ResNet-50 take an hour there.
-  emulated "$build/tests/exactness/exactness_tests" --gtest_filter=-Resident.*
+  in_parts 4 "$build/tests/exactness/exactness_tests" --gtest_filter=-Resident.*
 fi
 
 # Whole models: an engine built by each runs in both, and all outputs are the same bytes as with this machine's kernels.
