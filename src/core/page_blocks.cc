@@ -14,14 +14,10 @@ namespace octet {
 namespace {
 
 // A sanitizer sees what is read behind a block of malloc's only.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)  // clang
+constexpr bool kShare = !__has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
 constexpr bool kShare = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kShare = false;
-#else
-constexpr bool kShare = true;
-#endif
 #else
 constexpr bool kShare = true;
 #endif
