@@ -21,9 +21,7 @@ Offer lower_f_conv_panels(const LowerRequest& request) {
                        .x_halves = is_stored_half(request.inputs[0]),
                        .residual_halves = request.has_input(3) && is_stored_half(request.inputs[3]),
                        .y_halves = is_stored_half(request.outputs[0])};
-  // A vector of which most lanes are idle; where nothing else has vectors they are faster than none.
-  if (g.groups > 1 && 2 * g.out_channels_per_group() < spec.kernel.lanes &&
-      dnnl_reject(request).empty())
+  if (has_idle_lanes(g, spec.kernel) && dnnl_reject(request).empty())
     return Reject{"groups have too few channels"};
   if (spec.kernel.pairs && g.groups > 1 && g.in_channels_per_group() % 2 != 0)
     return Reject{"groups have odd channels"};

@@ -145,6 +145,10 @@ PanelKernel panel_kernel(const LowerRequest& request) {
                                              : panel_kernel(isa);
 }
 
+bool has_idle_lanes(const ConvGeometry& geometry, const PanelKernel& kernel) {
+  return geometry.groups > 1 && 2 * geometry.out_channels_per_group() < kernel.lanes;
+}
+
 s64 panel_workspace_bytes(const PanelSpec& spec) {
   s64 elements = copy_elements(spec);
   if (reads_single_pixels(spec.geometry)) {

@@ -17,6 +17,8 @@ PanelKernel panel_kernel(Isa isa);
 // Why no panel can be multiplied there; empty: they can.
 std::string panel_reject(const LowerRequest& request);
 PanelKernel panel_kernel(const LowerRequest& request);
+// Most lanes of a vector would be idle in each group. Where nothing else has vectors that is still faster than none.
+bool has_idle_lanes(const ConvGeometry& geometry, const PanelKernel& kernel);
 
 // Between pixels that a kernel reads at once: those 4096 bytes apart would share the lines of the first cache, of which it holds fewer.
 s64 spread_pixels(s64 channels);

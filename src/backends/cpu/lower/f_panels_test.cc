@@ -136,13 +136,19 @@ const TransposedCase kTransposed[] = {
     {{1, 24, 5, 6}, {24, 8, 2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 3},
     {{1, 64, 30, 50}, {64, 12, 8, 8}, {4, 4}, {2, 2, 2, 2}},
     {{1, 1024, 3, 3}, {1024, 16, 4, 4}, {4, 4}},
+    {{2, 6, 20}, {6, 5, 3}, {2}, {1, 1}, {1}, 1, {1}},
+    {{1, 40, 70}, {40, 36, 16}, {8}, {4, 4}, {1}, 1, {0}},
+    {{1, 12, 40}, {12, 8, 4}, {2}, {1, 1}, {1}, 3, {0}},
+    {{1, 8, 4, 5, 6}, {8, 20, 2, 2, 2}, {2, 2, 2}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 1, {0, 0, 0}},
+    {{2, 6, 3, 7, 5}, {6, 9, 3, 4, 3}, {1, 2, 2}, {1, 1, 1, 1, 1, 0}, {1, 1, 1}, 1, {0, 0, 1}},
 };
 
 Probe transposed_probe(const TransposedCase& c) {
-  Probe probe{.op = "ConvTranspose",
-              .inputs = {{random_f32(c.x, 1), false, Layout::nhwc},
-                         {random_f32(c.w, 2, 0.3f), true},
-                         {random_f32(Shape{c.w[1] * c.group}, 3), true}}};
+  Probe probe{
+      .op = "ConvTranspose",
+      .inputs = {{random_f32(c.x, 1), false, c.x.rank() == 4 ? Layout::nhwc : Layout::linear},
+                 {random_f32(c.w, 2, 0.3f), true},
+                 {random_f32(Shape{c.w[1] * c.group}, 3), true}}};
   probe.attrs.set("group", c.group);
   probe.attrs.set("strides", c.strides);
   probe.attrs.set("pads", c.pads);
@@ -161,7 +167,7 @@ TEST(FloatPanels, TransposedConvolutionsAreCloseToTheReferenceAndEqualOnAllLevel
   }
 }
 
-TEST(FloatPanels, TransposedConvolutionsWhoseOutputsNothingReachesAreRefused) {
+TEST(FloatPanels, TransposedConvolutionsOfManyPhasesAndOfOutputsThatNothingReachesAreRefused) {
   OCTET_NEEDS_VECTORS();
   const TransposedCase fewer{{1, 8, 4, 4}, {8, 8, 1, 2}};
   const TransposedCase apart{{1, 8, 4, 4}, {8, 8, 3, 3}, {2, 2}, {0, 0, 0, 0}, {2, 2}};
@@ -171,6 +177,9 @@ TEST(FloatPanels, TransposedConvolutionsWhoseOutputsNothingReachesAreRefused) {
     EXPECT_EQ(run_probe(probe, lower_f_conv_transpose_panels).reject,
               "no tap reaches some of the outputs");
   }
+  Probe patches = transposed_probe({{1, 8, 4, 4}, {8, 24, 9, 8}, {9, 8}});
+  patches.isa = hardware_isa();
+  EXPECT_EQ(run_probe(patches, lower_f_conv_transpose_panels).reject, "its outputs have 72 phases");
 }
 
 TEST(FloatPanels, ResultsAreRounded) {
