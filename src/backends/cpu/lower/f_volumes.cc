@@ -40,23 +40,25 @@ s64 read_by(const WindowAxis& axis, s64 outputs) {
 
 VolumeProduct::Strips::Strips(const VolumeSpec& spec) {
   const ConvGeometry& g = spec.geometry;
-  const auto& [d, h, w] = g.window.axes;
+  const WindowAxis &d = g.window.d(), &h = g.window.h(), &w = g.window.w();
   rows = h.out;
   columns = w.out;
   pixel = spread_pixels(g.in_channels);
   const s64 room = core_cache_bytes() / 4 / kBytes, planes = g.batch * d.out;
-  const auto measure = [&, &h = h, &w = w] {
+  const auto measure = [&] {
     row = pixel * read_by(w, columns);
     plane = row * read_by(h, rows);
     in_plane = parts(h.out, rows) * parts(w.out, columns);
   };
-  const auto too_large = [&, &d = d] {
+  const auto too_large = [&] {
     measure();
     const bool few = macs(g) > kSerialMacs && planes * in_plane < spec.threads;
     return few || d.kernel * plane > room;
   };
   while (rows > 1 && too_large()) rows = parts(rows, 2);
-  while (columns > kFewestColumns && too_large()) columns = parts(columns, 2);
+  // Narrower strips would read mostly what their neighbours read, too.
+  const s64 fewest = std::max(kFewestColumns, w.extent());
+  while (columns > fewest && too_large()) columns = parts(columns, 2);
   measure();
   copied = up(plane * d.kernel, 16);
   results = up(columns * spec.kernel.lanes * kPanelVectors, 16);
