@@ -171,65 +171,6 @@ TEST_F(GpuHalves, AProductOfCodesStores16Bits) {
   }
 }
 
-// A residual of reals behind a product of codes, which a layer and the next residual read (ViT with layers in INT8): the product's end adds it, with the CPU's bits.
-TEST_F(GpuHalves, AProductOfCodesAddsAResidualOfReals) {
-  constexpr int kDepth = 32;
-  for (const char* type : {"f32", "f16", "bf16"}) {
-    for (const int channels : {64, 40, 21}) {
-      std::mt19937 random(5);
-      std::string w, m;
-      for (int i = 0; i < channels * kDepth; ++i)
-        w += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<int>(random() % 255) - 127);
-      for (int i = 0; i < channels; ++i)
-        m += fmt::format("{}{}", i > 0 ? ", " : "", 0.00001f * static_cast<f32>(random() % 97 + 1));
-      const bool is_half = *type != 'f' || std::string_view(type) == "f16";
-      const std::string rounded =
-          is_half ? fmt::format(R"(
-  %o: f32[3,50,{0}] = RoundTo(%c) {{to="{1}"}}
-  %r: f32[3,50,{0}] = RoundTo(%v) {{to="{1}"}}
-  %s: f32[3,50,{0}] = Add(%r, %o)
-  %t: f32[3,50,{0}] = RoundTo(%s) {{to="{1}"}})",
-                                channels, type)
-                  : fmt::format("\n  %t: f32[3,50,{0}] = Add(%c, %v)", channels);
-      const Graph graph = parse_graph(
-          fmt::format(R"(graph "g"(%x: u8[3,50,{1}], %v: f32[3,50,{0}]) {{
-  const %w: s8[{1},{0}] = {{{2}}}
-  const %b: s32[{0}] = {{{3}}}
-  const %m: f32[{0}] = {{{4}}}
-  const %g: f32[{0}] = {{{5}}}
-  %c: f32[3,50,{0}] = QMatMul(%x, %w, %b, %m) {{input_zero_points=ints[117, 0, 0, 0], output_dtype="f32"}}{6}
-  %n: u8[3,50,{0}] @(0.03125, 128) = QLayerNormalization(%t, %g, %g) {{axis=-1, epsilon=0.001, hi=255, input_zero_points=ints[0], lo=0, output_dtype="u8", output_zero_point=128, scales=floats[1.0, 0.03125]}}
-  %p: f32[3,50,{0}] = Softmax(%t) {{axis=-1}}
-  return %n, %p
-}})",
-                      channels, kDepth, w,
-                      fmt::join(std::vector<int>(static_cast<size_t>(channels), 77), ", "), m,
-                      fmt::join(std::vector<f32>(static_cast<size_t>(channels), 0.5f), ", "),
-                      rounded),
-          find_op);
-      Tensor x(Dtype::u8, {3, 50, kDepth});
-      for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random());
-      Tensor v(Dtype::f32, {3, 50, channels});
-      for (f32& real : v.mutable_as<f32>())
-        real = static_cast<f32>(random() % 4001) / 512.0f - 4.0f;
-      const std::vector<Tensor> inputs{x, v};
-      const std::vector<Tensor> want = run_on(graph, inputs, make_target("cpu", 1, nullptr));
-      const auto expect_want = [&](const std::string& kernel, const std::vector<Tensor>& got) {
-        for (size_t k = 0; k < want.size(); ++k) {
-          for (size_t i = 0; i < want[k].bytes(); ++i)
-            ASSERT_EQ(got[k].data()[i], want[k].data()[i])
-                << kernel << " " << type << " " << channels << " output " << k << ", byte " << i;
-        }
-      };
-      expect_want("as planned", run_on(graph, inputs, target()));
-      std::string why;
-      EXPECT_EQ(::testing::Value(kernels(graph), Contains(HasSubstr("summed_"))),
-                hopper(why) != nullptr)
-          << type << " " << channels;
-    }
-  }
-}
-
 // What two layers read is a step of its own, and they are none the wider for it.
 TEST_F(GpuHalves, RealsOfCodesThatTwoLayersRead) {
   const Graph graph =

@@ -42,8 +42,7 @@ ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind) {
   const bool has_addend = conv.product.has_addend && !conv.product.addend_row;
   return {.x = conv.input_strides(bind.inputs[kProductX]),
           .y = conv.output_strides(bind.outputs[0]),
-          .residual =
-              conv.product.has_residual || conv.added ? operand(kProductResidual) : PixelStrides{},
+          .residual = conv.product.has_residual ? operand(kProductResidual) : PixelStrides{},
           .addend = has_addend ? operand(kProductAddend) : PixelStrides{}};
 }
 
@@ -56,12 +55,11 @@ s64 output_access(const ConvRequest& conv, const BindArgs& bind, s64 most) {
   const PixelStrides y = conv.output_strides(bind.outputs[0]);
   s64 width = common_power(most, {conv.cout(), y.image, y.row, y.pixel,
                                   bind.output_offset(0) / conv.product.element_bytes()});
-  const auto operand = [&](size_t i, s64 bytes = 1) {
+  const auto operand = [&](size_t i) {
     const PixelStrides r = conv.output_strides(bind.inputs[i]);
-    width = common_power(width, {r.image, r.row, r.pixel, bind.input_offset(i) / bytes});
+    width = common_power(width, {r.image, r.row, r.pixel, bind.input_offset(i)});
   };
   if (conv.product.has_residual) operand(kProductResidual);
-  if (conv.added) operand(kProductResidual, bytes_of(conv.added->type));
   if (conv.product.has_addend && !conv.product.addend_row) operand(kProductAddend);
   return width;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,8 @@ struct ProductPart {
   s32 zero_point = 0;
 };
 
-// Reals of the sizes of y, at the place of the residual, that are added to the product's own; those are rounded before.
-struct AddedReals {
-  Number type = Number::f32, rounded = Number::f32;
-};
-
 struct ConvRequest {
   Product product;
-  std::optional<AddedReals> added = {};  // of a product of reals without a residual
   ConvGeometry geometry;
   Tensor weights;  // s8; of the first part
   WeightStrides strides;

@@ -60,25 +60,6 @@ __device__ __forceinline__ void store_reals(const Params& p, const TilePixel& at
   }
 }
 
-// What is added to the reals of a thread's rows, all of it asked for before the first is waited for.
-struct Added {
-  static constexpr s32 kAccess = s.y_access < 4 ? s.y_access : 4, kBytes = bytes_of(s.added.type);
-  Piece<kAccess * kBytes> pieces[kRows][kChannels / kAccess];
-
-  __device__ __forceinline__ void read(const Params& p, const TilePixel (&at)[kRows], s32 channel) {
-#pragma unroll
-    for (s32 row = 0; row < kRows; ++row) {
-      const u8* from = p.end.residual + (Tiles::place(at[row], s.at.residual) + channel) * kBytes;
-#pragma unroll
-      for (s32 v = 0; v < kChannels; v += kAccess)
-        if (at[row].exists && channel + v < kCout) pieces[row][v / kAccess] = piece_at<kAccess * kBytes>(from + v * kBytes);
-    }
-  }
-  __device__ __forceinline__ f32 sum(s32 row, s32 channel, f32 own) const {
-    return f32_add(rounded_to<s.added.rounded>(own), real_at<s.added.type>(pieces[row][channel / kAccess], channel % kAccess));
-  }
-};
-
 // The first group of channels of a thread's rows: what is known of a channel is read once for all of them.
 __device__ __forceinline__ void finish(const Params& p, const s32 (&acc)[kTall][kBn / 2], const TilePixel (&at)[kRows], s32 channel,
                                        const u8* end, const u8* table, const u8 (&residual)[kRows][kChannels], s32 part) {
@@ -89,8 +70,6 @@ __device__ __forceinline__ void finish(const Params& p, const s32 (&acc)[kTall][
       if (at[row].exists) load_operand(own_addend[row], p.end.addend + Tiles::place(at[row], s.at.addend), channel);
   }
   const s32 q = threadIdx.x % 4;
-  Added added;
-  if constexpr (s.added.exist) added.read(p, at, channel);
   u32 words[kRows][kChannels / 4];
 #pragma unroll
   for (s32 w = 0; w < kChannels / 4; ++w) {
@@ -110,10 +89,6 @@ __device__ __forceinline__ void finish(const Params& p, const s32 (&acc)[kTall][
       f32 t[4];
 #pragma unroll
       for (s32 e = 0; e < 4; ++e) t[e] = End::product_real(sums[e], scales[e], End::residual_real(((const u32*)residual[row])[w], e));
-      if constexpr (s.added.exist) {
-#pragma unroll
-        for (s32 e = 0; e < 4; ++e) t[e] = added.sum(row, 4 * w + e, t[e]);
-      }
       if constexpr (s.end.real) {
         store_reals(p, at[row], channel + 4 * w, t);
       } else {

@@ -107,7 +107,6 @@ conv_wgmma::Params parameters(const ConvRequest& conv, const Spec& spec, const P
       rows_map(device, {k, padded_channels(spec.main), k, tile.k_bytes, tile.bn}, data.blob<u8>(0));
   p.border = spec.edges.exist ? data.blob<s32>(data.blobs.size() - 1) : nullptr;
   p.end = epilogue_params(conv.product, data, 1);
-  if (conv.added) p.end.residual = data.input(kProductResidual);
   return p;
 }
 

@@ -26,13 +26,6 @@ OCTET_SPEC(Edges, CONV_WGMMA_EDGES_FIELDS)
   FIELD(s32, zero_point2)
 OCTET_SPEC(Parts, CONV_WGMMA_PARTS_FIELDS)
 
-// Reals that are added to the product's own, which are rounded before.
-#define CONV_WGMMA_SUM_FIELDS(FIELD)     \
-  FIELD(bool, exist)                     \
-  FIELD(Number, type)    /* in memory */ \
-  FIELD(Number, rounded) /* f32: they are not */
-OCTET_SPEC(RealSum, CONV_WGMMA_SUM_FIELDS)
-
 #define CONV_WGMMA_FIELDS(FIELD)                                                \
   FIELD(TiledWindow, main)                                                      \
   FIELD(ConvOperands, at)                                                       \
@@ -40,7 +33,6 @@ OCTET_SPEC(RealSum, CONV_WGMMA_SUM_FIELDS)
   FIELD(Edges, edges)                                                           \
   FIELD(Parts, parts)                                                           \
   FIELD(Number, real_type) /* as which reals are stored, where y is no codes */ \
-  FIELD(RealSum, added)    /* at the places of the residual */                  \
   FIELD(s32, y_access)     /* channels that are stored at once */
 OCTET_SPEC(Spec, CONV_WGMMA_FIELDS)
 
@@ -58,7 +50,6 @@ constexpr TiledMemory memory(const Spec& s) {
            (s.parts.count <= kMostParts && s.main.window.cout % s.parts.count == 0 && \
             s.main.window.cout / s.parts.count % s.main.tile.bn == 0),                \
        "a part is of whole tiles")                                                    \
-  RULE(!s.added.exist || (s.end.real && !s.end.residual), "reals are added to reals") \
   RULE(own_channels(s.main.tile) % s.y_access == 0, "a thread stores its own channels")
 OCTET_RULES(Spec, CONV_WGMMA_RULES)
 

@@ -9,7 +9,7 @@ namespace {
 bool fits_registers(const ConvRequest& conv, const WindowTile& tile, bool edges) {
   constexpr s32 kMost = 128, kMostWithOperand = 96, kMostOfTwo = 64, kMostOfTwoWithBoth = 32;
   const s32 sums = tile.bm_wg / 64 * tile.bn / 2;
-  const bool operand = conv.product.has_residual || conv.product.has_addend || conv.added;
+  const bool operand = conv.product.has_residual || conv.product.has_addend;
   if (tile.blocks > 1) return sums <= (operand && edges ? kMostOfTwoWithBoth : kMostOfTwo);
   return sums <= (operand ? kMostWithOperand : kMost);
 }
@@ -48,9 +48,6 @@ Spec without_tile(const ConvRequest& conv) {
           .edges = edges_of(conv),
           .parts = parts_of(conv),
           .real_type = conv.product.real_type,
-          .added = {.exist = conv.added.has_value(),
-                    .type = conv.added ? conv.added->type : Number::f32,
-                    .rounded = conv.added ? conv.added->rounded : Number::f32},
           .y_access = 1};
 }
 
@@ -74,7 +71,7 @@ std::vector<CostedSpec> specs_of(const ConvRequest& conv, const Chip& chip) {
       .geometry = conv.geometry,
       .bytes = conv_bytes(conv),
       .finish_rate = costs.conv_wgmma_finish_rate,
-      .residual_cycles = conv.product.has_residual || conv.added ? costs.conv_wgmma_residual : 0.0,
+      .residual_cycles = conv.product.has_residual ? costs.conv_wgmma_residual : 0.0,
       .y_bytes = out_bytes(spec.end),  // four channels are a store of reals of any type
       .memory =
           [&](const TiledWindow& main) {
