@@ -196,9 +196,10 @@ s32 roughness(const std::array<s16, kLanes>& a, const std::array<s16, kLanes>& b
   s32 total = 0;
   for (size_t c = 0; c < kLanes; ++c) {
     const auto second = static_cast<s16>(sign * b[c]);
-    const s32 above = std::max<s16>(a[c], 0) + std::max<s16>(second, 0);
-    const s32 below = -std::min<s16>(a[c], 0) - std::min<s16>(second, 0);
-    const s32 most = std::max(std::max(above, below) - kSmooth, 0);
+    const auto above = static_cast<s16>(std::max<s16>(a[c], 0) + std::max<s16>(second, 0));
+    const auto below = static_cast<s16>(-std::min<s16>(a[c], 0) - std::min<s16>(second, 0));
+    const auto beyond = static_cast<s16>(std::max(above, below) - kSmooth);
+    const s16 most = std::max<s16>(beyond, 0);
     total += most * most;
   }
   return total;
@@ -207,12 +208,20 @@ s32 roughness(const std::array<s16, kLanes>& a, const std::array<s16, kLanes>& b
 Variant smoothest(const Columns& chunk, Variants exact) {
   auto best = static_cast<Variant>(std::countr_zero(exact));
   if (std::has_single_bit(exact)) return best;
+  // Of each pair of a pairing, as it is and with its second byte inverted: two variants have each of them.
+  s32 rough[kPairings][2][2];
+  for (size_t pairing = 0; pairing < kPairings; ++pairing) {
+    for (size_t pair = 0; pair < 2; ++pair) {
+      const size_t* order = &kOrders[pairing][2 * pair];
+      rough[pairing][pair][0] = roughness(chunk[order[0]], chunk[order[1]], 1);
+      rough[pairing][pair][1] = roughness(chunk[order[0]], chunk[order[1]], -1);
+    }
+  }
   s32 least = std::numeric_limits<s32>::max();
   for (Variant v = 0; v < kAll; ++v) {
     if ((exact >> v & 1) == 0) continue;
-    const auto& order = kOrders[v / kFlips];
-    const s32 sum = roughness(chunk[order[0]], chunk[order[1]], flipped(v, 1) ? -1 : 1) +
-                    roughness(chunk[order[2]], chunk[order[3]], flipped(v, 3) ? -1 : 1);
+    const auto& pairs = rough[v / kFlips];
+    const s32 sum = pairs[0][flipped(v, 1) ? 1 : 0] + pairs[1][flipped(v, 3) ? 1 : 0];
     if (sum >= least) continue;
     least = sum;
     best = v;
