@@ -165,7 +165,7 @@ Offer lower_one_norm(const LowerRequest& request) {
 TEST(GpuLayerNorm, EveryShareOfARow) {
   NEEDS_GPU();
   size_t most = 0;
-  for (const s64 count : {16, 32, 160, 768}) {
+  for (const s64 count : {16, 32, 160, 768, 1280, 1536, 3072, 4096}) {
     kernels_of_test = 1;
     for (kernel_of_test = 0; kernel_of_test < kernels_of_test; ++kernel_of_test) {
       const std::string what = fmt::format("{} by kernel {}", count, kernel_of_test);

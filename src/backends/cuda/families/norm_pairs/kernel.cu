@@ -16,7 +16,7 @@ constexpr RowValues v = s.values;
 constexpr s32 kCount = s.count, kParts = s.parts, kSteps = steps(s), kRowThreads = row_threads(s), kThreads = threads(s);
 constexpr s32 kAccesses = kCount / 16;            // of 16 codes
 constexpr bool kStaged = v.x_codes && v.y_codes;  // codes pass through shared memory
-constexpr bool kCodesStaged = kStaged || v.codes_too;  // those of results
+constexpr bool kCodesStaged = stages_codes(v);  // those of results
 constexpr s32 kZeroY = v.y.zero_point;
 
 // Scale, then bias.

@@ -9,12 +9,18 @@
 namespace octet::cuda {
 
 bool takes_pairs(const RowsRequest& rows) {
-  return !rows.softmax && rows.inner == 1 && rows.channels == 0 && takes_parts(rows, 1) &&
-         rows.count <= norm_pairs::kMost;
+  return !rows.softmax && rows.inner == 1 && rows.channels == 0 &&
+         std::ranges::any_of(norm_pairs::kPartCounts,
+                             [&](s64 parts) { return takes_parts(rows, parts); });
 }
 
 bool takes_parts(const RowsRequest& rows, s64 parts) {
-  return rows.count % (norm_pairs::kStep * parts) == 0;
+  constexpr s64 kMostThreads = 128;  // row_block_threads()
+  if (rows.count % (norm_pairs::kStep * parts) != 0 || rows.count > norm_pairs::kMost * parts)
+    return false;
+  const s64 block_rows = kMostThreads / (norm_pairs::kLanes * parts);
+  return norm_pairs::shared_bytes(rows.values, field_of(rows.count), field_of(block_rows)) <=
+         norm_pairs::kMostShared;
 }
 
 bool pairs_are_aligned(const BindArgs& bind) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backends/cuda/families/norm_pairs/spec.h"
 #include "backends/cuda/families/rows/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/rows.h"
@@ -134,7 +135,7 @@ Offer rows_offer(const LowerRequest& request, const RowsRequest& rows) {
   if (rows.channels >= kMost) return Reject{"an image has 2^31 channels"};
   if (!takes_pairs(rows)) return candidate_for(request, rows, 0);
   Candidates candidates;
-  for (const s64 parts : {1, 2, 4}) {
+  for (const s64 parts : norm_pairs::kPartCounts) {
     if (takes_parts(rows, parts)) candidates.push_back(candidate_for(request, rows, parts));
   }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);
