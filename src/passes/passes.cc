@@ -35,6 +35,7 @@ void split_gemm(Graph&, Rewrites&);
 void sink_turns(Graph&, Rewrites&);
 void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
+void merge_patches(Graph&, Rewrites&);
 void gather_rows(Graph&, Rewrites&);
 void join_sums(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
@@ -104,6 +105,7 @@ constexpr Pass kFloatPasses[] = {
     {"sink_turns", sink_turns},
     {"lift_batches", lift_batches},
     {"join_moves", join_moves},
+    {"merge_patches", merge_patches},
     {"gather_rows", gather_rows},
     {"join_sums", join_sums},
     {"fold_pad", fold_pad},
