@@ -182,9 +182,9 @@ Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindA
     append(spec.kept, {field_of(axes.kept[d].size), axes.kept[d].x, axes.kept[d].y});
   for (size_t d = axes.reduced.size(); d-- > 0;)
     append(spec.reduced, {field_of(axes.reduced[d].size), axes.reduced[d].x});
-  return {
-      .source = source_of("reduce", spec),
-      .shape = {.blocks = blocks(spec), .threads = threads(spec), .programmatic_dependent = true}};
+  // Not before its predecessor has ended: means that begin early made EfficientNet-b0 8 % slower at batch 32 and 18 % at batch 1 (an H200), and no network faster.
+  return {.source = source_of("reduce", spec),
+          .shape = {.blocks = blocks(spec), .threads = threads(spec)}};
 }
 
 std::string read(const LowerRequest& request, const std::vector<s64>& axes, ReduceStep& step) {
