@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise QConv, each strip that a window allows, on the device against the scalar reference.
+// Depthwise QConv, each strip and tile that a window allows, on the device against the scalar reference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backends/cuda/lowerings.h"
@@ -15,11 +16,14 @@ using Ints = std::vector<s64>;
 size_t strip_of_test = 0, strips_of_test = 1;
 std::set<std::string> kernels_of_test;
 
-// The strip of that number alone.
+using Lower = Offer(const LowerRequest&);
+Lower* family_of_test = cuda::lower_depthwise;
+
+// The strip or tile of that number alone.
 Offer lower_strip(const LowerRequest& request) {
   Target target = request.target;
   target.keep_others = true;
-  Offer offer = cuda::lower_depthwise(
+  Offer offer = family_of_test(
       {request.graph, request.node, request.inputs, request.outputs, request.layouts, target});
   auto* all = std::get_if<Candidates>(&offer);
   if (all == nullptr) return offer;
@@ -60,12 +64,17 @@ Probe probe_of(const Case& c) {
 }
 
 void expect_every_strip_exact(Probe probe, const std::string& what, const Ints& spreads) {
-  for (const s64 spread : spreads) {
-    probe.spread = spread;
-    strip_of_test = 0;
-    do {
-      expect_exact_on_gpu(probe, lower_strip, fmt::format("{}, strip {}", what, strip_of_test));
-    } while (++strip_of_test < strips_of_test && !testing::Test::HasFailure());
+  for (Lower* family : {cuda::lower_depthwise, cuda::lower_depthwise_tile}) {
+    family_of_test = family;
+    probe.spread = 0;
+    if (!run_on_gpu(probe, family).reject.empty()) continue;  // the windows that only strips take
+    for (const s64 spread : spreads) {
+      probe.spread = spread;
+      strip_of_test = 0;
+      do {
+        expect_exact_on_gpu(probe, lower_strip, fmt::format("{}, strip {}", what, strip_of_test));
+      } while (++strip_of_test < strips_of_test && !testing::Test::HasFailure());
+    }
   }
 }
 
@@ -89,6 +98,9 @@ TEST(GpuDepthwise, Dilations) {
                 .pads = {4, 4, 4, 4},
                 .dilations = {2, 2}});
   EXPECT_TRUE(kernels_of_test.contains("depthwise_4x2"));
+  EXPECT_TRUE(std::ranges::any_of(kernels_of_test, [](const std::string& kernel) {
+    return kernel.starts_with("depthwise_tile_");
+  }));
 }
 
 // Outputs that share pixels lie dilation / divisor apart.

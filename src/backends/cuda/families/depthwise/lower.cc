@@ -59,17 +59,17 @@ bool fits(const ConvRequest& conv, const Strip& strip) {
 // Four channels each; the last may have fewer.
 s64 words_of(const ConvRequest& conv) { return ceil_div(conv.geometry.out_channels, kWord); }
 
-// Few outputs: short strips, so that all multiprocessors have some.
+// Few outputs: short strips, so that all multiprocessors have some; of large windows long ones read much less.
 Strip choose_strip(const ConvRequest& conv, const Chip& chip) {
   Strip strip = conv.h().out > 1 ? Strip{} : Strip{1, 4};
   strip.rows = halved_to(strip.rows, most_along(conv.h()));
   strip.columns = halved_to(strip.columns, most_along(conv.w()));
   const s64 words = conv.pixels() * words_of(conv);
-  const s64 wanted = s64{chip.multiprocessors} * 1024;
+  constexpr s64 kSmall = 3;
+  const s64 threads = std::max(conv.h().kernel, conv.w().kernel) <= kSmall ? 512 : 256;
+  const s64 wanted = chip.multiprocessors * threads;
   while (strip.rows > 1 && words / (strip.rows * strip.columns) < wanted) strip.rows /= 2;
   while (strip.columns > 1 && words / (strip.rows * strip.columns) < wanted) strip.columns /= 2;
-  if (!is_rolled(conv) && (conv.h().kernel > 3 || taps_apart(conv.h()) > 1))
-    strip.rows = std::min<s64>(strip.rows, 2);
   return strip;
 }
 
@@ -108,12 +108,29 @@ std::vector<std::byte> packed(const ConvRequest& conv, const Spec& spec) {
   return bytes;
 }
 
+// Words of taps that the columns of a row meet.
+s64 words_met(const Spec& spec) {
+  s64 met = 0;
+  for (s64 j = 0; j < spec.columns; ++j) {
+    const s64 first = j * spec.move_w;
+    met += (first + spec.window.taps_w - 1) / kWord - first / kWord + 1;
+  }
+  return met;
+}
+
 // Small windows are read and written as fast as their bytes move; large ones, and several channels of one, are bound by what a
 // multiprocessor's cache gives and its units multiply.
 f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
   const f64 moving = bytes_cost(conv_bytes(conv), chip);
-  if (!spec.rolled && conv.cout() == 1) return moving;
   constexpr f64 kWarp = 32;
+  if (!spec.rolled && conv.cout() == 1) {
+    const f64 words = static_cast<f64>(spec.rows * conv.h().kernel * words_met(spec));
+    const f64 pixel_bytes = static_cast<f64>(in_rows(spec) * pixels(spec)) * kWord;
+    const f64 reading = (pixel_bytes + words * 16) * kWarp / chip.costs().rate_cache;
+    const f64 multiplying = words * kWord * kWord * kWarp / chip.costs().rate_dot_s8;
+    const f64 warps = static_cast<f64>(items(spec)) / (kWarp * chip.multiprocessors);
+    return std::max(moving, bytes_cost(0, chip) + warps * std::max(reading, multiplying));
+  }
   const f64 rows = spec.rows, columns = spec.columns;
   const s64 loads = conv.cout() == 1 || conv.cout() % kWord == 0 ? 1 : kWord;
   const f64 reading =
