@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes of docs/serving.md with the real programs: the example of LitServe answers as Octet does, and what KServe's runtime starts serves a
+"""Recipes of docs/serving.md with the real programs: the examples of LitServe and MLServer answer as Octet does, and what KServe's runtime starts serves a
 repository without a configuration."""
 
 import concurrent.futures
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -81,6 +83,57 @@ class LitServe(unittest.TestCase):
         right = answers[:5] + answers[5 + len(wrong):]
         self.assertEqual({status for status, _ in right}, {200}, self.log.read_text()[-3000:])
         np.testing.assert_array_equal(np.float32([said["output"] for _, said in right]), expected)
+
+
+class MLServer(unittest.TestCase):
+    """OCTET_MLSERVER is a Python with mlserver installed, which wants other versions of much that the tests use."""
+
+    @classmethod
+    def setUpClass(cls):
+        python = os.environ.get("OCTET_MLSERVER")
+        if not python:
+            raise unittest.SkipTest("OCTET_MLSERVER names no Python with mlserver")
+        http, grpc, metrics = tritons.free_ports(3)
+        folder = scratch() / "mlserver"
+        shutil.copytree(ROOT / "examples/mlserver", folder)
+        shutil.copy(digits_engine(), folder / "model.octet")
+        settings = {"host": "127.0.0.1", "http_port": http, "grpc_port": grpc, "metrics_port": metrics, "parallel_workers": 0}
+        (folder / "settings.json").write_text(json.dumps(settings))
+        cls.url, cls.log = f"http://127.0.0.1:{http}/v2/models/digits", scratch() / "mlserver.log"
+        with cls.log.open("w") as log:
+            cls.server = subprocess.Popen([python, "-c", "import sys; from mlserver.cli import main; sys.argv[1:] = ['start', '.']; main()"], cwd=folder,
+                                          stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": str(pathlib.Path(octet.__file__).parent.parent)})
+        cls.addClassCleanup(cls.end)
+        for _ in range(STARTS):
+            try:
+                urllib.request.urlopen(cls.url + "/ready", timeout=10)
+                return
+            except OSError:
+                time.sleep(0.05)
+            if cls.server.poll() is not None:
+                break
+        raise AssertionError(cls.log.read_text())
+
+    @classmethod
+    def end(cls):
+        cls.server.terminate()
+        cls.server.wait()
+
+    def test_answers_and_wrong_requests(self):
+        images = rays.images("test", 20)[0]
+        expected = octet.Context(octet.Engine.load(digits_engine())).run(images)[0]
+
+        def body(image, **other):
+            return {"inputs": [{"name": "image", "datatype": "FP32", "shape": [1, *image.shape], "data": image.ravel().tolist(), **other}]}
+
+        wrong = [{"shape": [1, 1, 8, 9]}, {"name": "x"}, {"datatype": "INT64"}, {"datatype": "FP64"}, {"data": []}, {"datatype": "BYTES", "data": ["a"], "shape": [1]}]
+        bodies = [body(images[0], **other) for other in wrong] + [{"inputs": []}] + [body(image) for image in images]
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(lambda asked: post(self.url + "/infer", asked), bodies))
+        self.assertEqual({status for status, _ in answers[:len(wrong) + 1]}, {400}, answers[:len(wrong) + 1])
+        right = answers[len(wrong) + 1:]
+        self.assertEqual({status for status, _ in right}, {200}, self.log.read_text()[-3000:])
+        np.testing.assert_array_equal(np.float32([said["outputs"][0]["data"] for _, said in right]), expected)
 
 
 class KServe(unittest.TestCase):
