@@ -18,7 +18,7 @@ OWNERS = {
     "calibrate": {"calibrate", "calibration_cache"},
     "backends": {"gpus"},
     "plan": {"tuning"},
-    "runtime": {"attachment", "engine", "image_sizes", "mapped_engine", "plans", "rows", "spread", "warm"},
+    "runtime": {"attachment", "engine", "image_sizes", "mapped_engine", "output_types", "plans", "rows", "spread", "warm"},
     "pipeline": {"clipping", "compile", "export", "extract", "half_weights", "observation", "provenance", "refit", "simulate", "source_model", "value_types"},
     "inspect": {"case", "check", "detection", "error_stats", "inspect", "json", "metric_program", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                  "reproduce", "saved_outputs", "search", "selection", "selftest", "sensitivity", "tensorrt_inspector", "tensorrt_plan", "tolerances"},

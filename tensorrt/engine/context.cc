@@ -5,6 +5,7 @@
 
 #include "octet/error.h"
 #include "octet/machine.h"
+#include "octet/output_types.h"
 #include "octet/profile.h"
 #include "tensorrt/engine/border.h"
 #include "tensorrt/engine/stream.h"
@@ -155,8 +156,27 @@ void Context::prepare(int64_t batch) {
 octet::Shape Context::shape_of(size_t i) const {
   if (info(i).is_input) return unknown_sizes(slots_[i].shape);
   const size_t inputs = state_->engine.inputs().size();
-  if (prepared_ && i - inputs < output_types_.size()) return output_types_[i - inputs].shape;
+  if (prepared_ && i - inputs < output_types_.size()) {
+    const octet::Shape& shape = output_types_[i - inputs].shape;
+    if (shape.is_static()) return shape;
+    const octet::Shape told = told_shape_of(i);
+    if (!told.is_unknown()) return told;
+  }
   return unknown_sizes(info(i).dims);
+}
+
+octet::Shape Context::told_shape_of(size_t i) const {
+  const std::vector<octet::TensorInfo> inputs = state_->engine.inputs();
+  const std::vector<octet::Shape> shapes = known_input_shapes();
+  std::vector<octet::Tensor> known(inputs.size());
+  bool any = false;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!state_->is_shape_input(info(k).name.c_str()) || slots_[k].address == nullptr) continue;
+    known[k] = from_client(k, {inputs[k].type.dtype, shapes[k]}, slots_[k].address, nullptr);
+    any = true;
+  }
+  if (!any) return output_types_[i - inputs.size()].shape;
+  return octet::output_types(state_->engine, shapes, known)[i - inputs.size()].shape;
 }
 
 Context::Addresses Context::own_addresses() const {

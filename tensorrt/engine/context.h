@@ -134,6 +134,8 @@ class Context final : public Handed<IExecutionContext> {
   std::vector<octet::Shape> input_shapes(int64_t batch) const;
   void prepare(int64_t batch);
   octet::Shape shape_of(size_t i) const;
+  // Of an output whose sizes rest on numbers of inputs, which lie at their addresses now.
+  octet::Shape told_shape_of(size_t i) const;
   bool has_bindings(void* const* bindings, const char* where) const noexcept;
   bool finish(const char* where) noexcept;
 #if NV_TENSORRT_MAJOR >= 10

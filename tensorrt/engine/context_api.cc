@@ -144,13 +144,19 @@ int32_t Context::inferShapes(int32_t nbMaxNames, char const** tensorNames) noexc
   return guarded(reporter_, "IExecutionContext::inferShapes", int32_t{-1}, [&] {
     int32_t missing = 0;
     for (size_t i = 0; i < slots_.size(); ++i) {
-      if (!info(i).is_input || slots_[i].known || state_->info.implicit_batch) continue;
+      const bool has_numbers =
+          !state_->is_shape_input(info(i).name.c_str()) || slots_[i].address != nullptr;
+      const bool is_told = slots_[i].known && has_numbers;
+      if (!info(i).is_input || is_told || state_->info.implicit_batch) continue;
       if (tensorNames != nullptr && missing < nbMaxNames)
         tensorNames[missing] = info(i).name.c_str();
       ++missing;
     }
-    if (missing == 0) prepare(default_batch());
-    return missing;
+    if (missing > 0) return missing;
+    prepare(default_batch());
+    // Numbers that make no sizes are told here.
+    for (size_t i = 0; i < slots_.size(); ++i) static_cast<void>(shape_of(i));
+    return 0;
   });
 }
 

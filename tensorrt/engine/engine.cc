@@ -149,11 +149,13 @@ IHostMemory* Engine::serialize() const noexcept {
 
 TensorLocation Engine::getTensorLocation(char const* tensorName) const noexcept {
   const BindingInfo* binding = state_->binding(tensorName);
-  return binding != nullptr && binding->on_host ? TensorLocation::kHOST : TensorLocation::kDEVICE;
+  const bool on_host = binding != nullptr && (binding->on_host || isShapeInferenceIO(tensorName));
+  return on_host ? TensorLocation::kHOST : TensorLocation::kDEVICE;
 }
 
-// Inputs are data here: sizes that depend on the values of an input are found while it runs.
-bool Engine::isShapeInferenceIO(char const*) const noexcept { return false; }
+bool Engine::isShapeInferenceIO(char const* tensorName) const noexcept {
+  return state_->is_shape_input(tensorName);
+}
 
 TensorIOMode Engine::getTensorIOMode(char const* tensorName) const noexcept {
   const BindingInfo* binding = state_->binding(tensorName);

@@ -33,6 +33,10 @@ struct EngineState {
                                             OptProfileSelector select) const;
   const std::vector<int64_t>* profile_values(const char* name, int32_t index,
                                              OptProfileSelector select) const;
+  // An input whose numbers are sizes or tell them: profiles have values for it.
+  bool is_shape_input(const char* name) const {
+    return profile_values(name, 0, OptProfileSelector::kOPT) != nullptr;
+  }
   // What layers are shown for where no context says: the inputs at kOPT of the first profile; empty where it does not tell all.
   std::vector<octet::Shape> usual_shapes() const;
   // The choices of kernels that the plan carries, read once; null: none.
