@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -36,11 +37,18 @@ def need():
 
 
 def free_ports(count):
-    holders = [socket.socket() for _ in range(count)]
-    for holder in holders:
-        holder.bind(("127.0.0.1", 0))
-    ports = [holder.getsockname()[1] for holder in holders]
-    for holder in holders:
+    """By chance below the range that outgoing connections get theirs from: else one of those may take a port before the server has it."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    chance, held = random.SystemRandom(), []
+    while len(held) < count:
+        holder = socket.socket()
+        try:
+            holder.bind(("127.0.0.1", chance.randrange(10000, max(first, 20000))))
+            held.append(holder)
+        except OSError:
+            holder.close()
+    ports = [holder.getsockname()[1] for holder in held]
+    for holder in held:
         holder.close()
     return ports
 
@@ -67,10 +75,17 @@ class Server:
         for _ in range(STARTS):
             if self.process.poll() is not None:
                 raise AssertionError(f"tritonserver ended with {self.process.returncode}\n{self.text()}")
-            if self.status("/v2/health/ready") == 200:
+            if self.status("/v2/health/ready") == 200 and self.has_metrics():
                 return
             time.sleep(0.05)
         raise AssertionError(f"tritonserver is not ready\n{self.text()}")
+
+    def has_metrics(self):
+        """Their port is the last that the server opens."""
+        try:
+            return self.metrics_text() is not None
+        except OSError:
+            return False
 
     def text(self):
         return self.log.read_text(errors="replace")
