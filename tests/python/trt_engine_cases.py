@@ -218,6 +218,9 @@ class Values(unittest.TestCase):
             self.assertTrue(getattr(trt, name).__members__)
         self.assertEqual((trt.float32.itemsize, trt.float16.itemsize, trt.int8.itemsize), (4, 2, 1))
         self.assertEqual(trt.Logger.WARNING, trt.ILogger.Severity.WARNING)
+        severities = [trt.Logger.INTERNAL_ERROR, trt.Logger.ERROR, trt.Logger.WARNING, trt.Logger.INFO, trt.Logger.VERBOSE]
+        self.assertEqual(sorted(reversed(severities)), severities)
+        self.assertTrue(trt.Logger.ERROR <= trt.Logger.WARNING and not trt.Logger.INFO < trt.Logger.INFO)
 
     def test_the_levels_differ_where_programs_ask(self):
         for owner, name in ((trt.ICudaEngine, "num_bindings"), (trt.IBuilderConfig, "max_workspace_size"), (trt.Builder, "build_engine"),
@@ -275,6 +278,38 @@ class Plugins(Case):
 
 @unittest.skipUnless(LEVEL == 10, "of level 10")
 class Level10(Case):
+    def test_readers_of_plans(self):
+        plan = bytes(self.built())
+
+        class Reader(trt.IStreamReader):
+            def __init__(self):
+                super().__init__()
+                self.at = 0
+
+            def read(self, size):
+                part = plan[self.at:self.at + size]
+                self.at += len(part)
+                return part
+
+        class ReaderV2(trt.IStreamReaderV2):
+            def __init__(self):
+                super().__init__()
+                self.at = 0
+
+            def read(self, size, stream):
+                part = plan[self.at:self.at + size]
+                self.at += len(part)
+                return part
+
+            def seek(self, offset, where):
+                self.at = offset + {trt.SeekPosition.SET: 0, trt.SeekPosition.CUR: self.at, trt.SeekPosition.END: len(plan)}[where]
+                return True
+        runtime = trt.Runtime(self.log)
+        for reader in (Reader(), ReaderV2()):
+            self.assertEqual(runtime.deserialize_cuda_engine(reader).num_io_tensors, 2)
+        with self.assertRaises(TypeError):
+            runtime.deserialize_cuda_engine(3)
+
     def test_the_config_of_a_parser_has_tensorrts_keyword(self):
         parser = trt.OnnxParser(self.builder.create_network(EXPLICIT), self.log)
         self.assertTrue(parser.set_builder_config(builder_config=self.config))

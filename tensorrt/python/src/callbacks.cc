@@ -55,6 +55,7 @@ void add_loggers(nb::module_& module) {
   nb::class_<ILogger, PyLogger> base(module, "ILogger");
   base.def(nb::init<>());
   nb::enum_<Severity> severity(base, "Severity");
+  add_order(severity);
   severity.value("INTERNAL_ERROR", Severity::kINTERNAL_ERROR)
       .value("ERROR", Severity::kERROR)
       .value("WARNING", Severity::kWARNING)

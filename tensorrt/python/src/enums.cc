@@ -40,6 +40,7 @@ nb::enum_<E> begin(nb::module_& module, const char* name) {
   nb::enum_<E> type(module, name);
   const auto number = [](E value) { return static_cast<int64_t>(value); };
   type.def("__int__", number).def("__index__", number);
+  add_order(type);
   type.def("__rlshift__", [](E value, int64_t bit) { return bit << static_cast<int64_t>(value); });
   if constexpr (std::is_same_v<E, DataType>) type.def_prop_ro("itemsize", &itemsize);
   return type;

@@ -99,4 +99,17 @@ class Bytes {
   Py_buffer view_;
 };
 
+// Of an enumeration: programs choose messages by `severity <= Logger.WARNING`.
+template <class E>
+void add_order(nb::enum_<E>& type) {
+  type.def(
+          "__lt__", [](E a, E b) { return a < b; }, nb::is_operator())
+      .def(
+          "__le__", [](E a, E b) { return a <= b; }, nb::is_operator())
+      .def(
+          "__gt__", [](E a, E b) { return a > b; }, nb::is_operator())
+      .def(
+          "__ge__", [](E a, E b) { return a >= b; }, nb::is_operator());
+}
+
 }  // namespace octet_trt_python

@@ -85,8 +85,6 @@ void add_runtime(nb::module_& module) {
         keep_first(logger);
       },
       nb::arg("logger"), nb::keep_alive<1, 2>());
-  type.def("deserialize_cuda_engine", &deserialize, nb::arg("serialized_engine"),
-           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
 #if NV_TENSORRT_MAJOR >= 10
   type.def(
       "deserialize_cuda_engine",
@@ -104,6 +102,9 @@ void add_runtime(nb::module_& module) {
       nb::call_guard<nb::gil_scoped_release>());
   add_configs(module);
 #endif
+  // The last: it takes whatever has bytes, and says what has none.
+  type.def("deserialize_cuda_engine", &deserialize, nb::arg("serialized_engine"),
+           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
   add_settings(type);
   type.def_prop_ro(
       "logger", [](const RuntimeHolder& self) { return self.get().getLogger(); },

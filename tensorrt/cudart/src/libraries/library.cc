@@ -5,6 +5,9 @@
 // OCTET_LIBRARY_FUNCTIONS is the library's file of functions:
 //   MADE(f)     makes a handle     TAKEN(f)    takes what it is given, and does nothing
 //   TEXT(f)     tells of a status  REFUSED(f)  OCTET_LIBRARY_REFUSAL, the library's own "not supported"
+//   PLACE(f)    tells where memory is: the host's        COPIED(f)  copies into it
+#include <cstdint>
+#include <cstring>
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -25,6 +28,22 @@ extern "C" {
 #define REFUSED(name) \
   int name();         \
   int name() { return OCTET_LIBRARY_REFUSAL; }
+
+// Attribute 2 is the kind of memory, of which 1 is the host's.
+#define PLACE(name)                                            \
+  int name(void* told, int attribute, uint64_t pointer);       \
+  int name(void* told, int attribute, uint64_t) {              \
+    const unsigned host = 1;                                   \
+    if (attribute != 2 || !told) return OCTET_LIBRARY_REFUSAL; \
+    std::memcpy(told, &host, sizeof host);                     \
+    return 0;                                                  \
+  }
+#define COPIED(name)                                       \
+  int name(uint64_t to, const void* from, size_t bytes);   \
+  int name(uint64_t to, const void* from, size_t bytes) {  \
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes); \
+    return 0;                                              \
+  }
 
 #include OCTET_LIBRARY_FUNCTIONS
 
