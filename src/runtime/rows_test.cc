@@ -3,10 +3,12 @@
 #include "octet/rows.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -145,6 +147,32 @@ std::vector<BatchShare> some_shares(size_t nodes, s64 batch, u32 seed) {
   return shares;
 }
 
+// Memory behind whose last byte nothing may be read or written.
+class Guarded {
+ public:
+  explicit Guarded(size_t bytes)
+      : bytes_(bytes), pages_((bytes + kPage - 1) / kPage * kPage), begin_(map(pages_ + kPage)) {
+    ::mprotect(begin_ + pages_, kPage, PROT_NONE);
+  }
+  ~Guarded() { ::munmap(begin_, pages_ + kPage); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  std::byte* data() const { return begin_ + pages_ - bytes_; }
+
+ private:
+  static constexpr size_t kPage = 4096;
+
+  static std::byte* map(size_t bytes) {
+    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(at);
+  }
+
+  size_t bytes_, pages_;
+  std::byte* begin_;
+};
+
 // A tensor of the caller's in blocks of so many rows, each for itself; 0: in one.
 struct Blocks {
   Blocks(const Tensor& like, s64 count) {
@@ -152,14 +180,13 @@ struct Blocks {
     row_bytes = like.bytes() / static_cast<size_t>(batch);
     for (s64 row = 0; row < batch; ++row) {
       if (row % rows_of_block == 0)
-        blocks.push_back(
-            std::make_unique<std::byte[]>(row_bytes * static_cast<size_t>(rows_of_block)));
-      rows.push_back(blocks.back().get() + row_bytes * static_cast<size_t>(row % rows_of_block));
+        blocks.push_back(std::make_unique<Guarded>(row_bytes * static_cast<size_t>(rows_of_block)));
+      rows.push_back(blocks.back()->data() + row_bytes * static_cast<size_t>(row % rows_of_block));
     }
   }
 
   size_t row_bytes = 0;
-  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  std::vector<std::unique_ptr<Guarded>> blocks;
   std::vector<std::byte*> rows;
 };
 
