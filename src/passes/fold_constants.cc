@@ -24,7 +24,12 @@ bool same_data(const Tensor& a, const Tensor& b) {
 // elements (the channels out of a shape).
 bool is_constant(const Node& node, const SampledTypes& types) {
   const auto same = [&](ValueId id) {
-    return id == kNoValue || same_data(types.first.known[id], types.second.known[id]);
+    if (id == kNoValue) return true;
+    const Tensor& first = types.first.known[id];
+    return same_data(first, types.second.known[id]) &&
+           std::ranges::all_of(types.far, [&](const Propagated& far) {
+             return !far.known[id] || same_data(first, far.known[id]);
+           });
   };
   if (!std::ranges::all_of(node.outputs, same)) return false;
   if (is_op(node, "Shape")) return true;

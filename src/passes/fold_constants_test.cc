@@ -23,6 +23,27 @@ s64 count_of(const Graph& graph, std::string_view op) {
   return std::ranges::count(graph.nodes, op, [](const Node& node) { return node.op->name; });
 }
 
+// As resamplers count what they give: a third of 8 and of 9 frames, rounded up, is one number.
+TEST(FoldConstants, WhatSizesTellIsLeftToTheRunWhereTwoSizesTellTheSame) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,?]) {
+    const %two: s64[1] = {2}
+    const %three: s64[1] = {3}
+    const %zero: s64[] = {0}
+    const %one: s64[] = {1}
+    %n: s64[] = Shape(%x) {start=1} name "n"
+    %more: s64[] = Add(%n, %two) name "more"
+    %third: s64[] = Div(%more, %three) name "third"
+    %count: s64[] = Squeeze(%third) name "count"
+    %range: s64[] = Range(%zero, %count, %one) name "range"
+    %pooled: f32[] = ReduceMean(%x) name "pooled"
+    return %range, %pooled
+  })",
+                            find_op);
+  run_passes(graph, float_passes(), {}, nullptr);
+  EXPECT_EQ(count_of(graph, "Range"), 1);
+  EXPECT_FALSE(graph.value(graph.outputs[0]).type.shape.is_static());
+}
+
 TEST(FoldingBudget, LeavesHoursOfWorkToTheRun) {
   const Graph einsum = folded(R"(const %s: s64[1] = {1000}
     %c: f32[1000] = ConstantOfShape(%s) name "c"

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/check.h"
 
@@ -141,6 +142,25 @@ SampledTypes sample(const Graph& graph, const Samples& samples, PropagateOptions
   options.sample = 7;
   types.second = propagate(graph, sample_shapes(graph, samples.second), options);
   return types;
+}
+
+// Larger by more than what models divide sizes by, and no multiples of it; smaller ones where the model has positions for no more.
+constexpr SampleSizes kFar[] = {{5, 20011, 672}, {5, 467, 672}, {5, 67, 224}, {5, 13, 224}};
+
+std::vector<Propagated> sample_far(const Graph& graph, PropagateOptions options) {
+  if (!has_dynamic_input(graph)) return {};
+  options.sample = 401;
+  options.fold_bytes = PropagateOptions{}.fold_bytes;  // sizes are asked, not weights
+  for (const SampleSizes& sizes : kFar) {
+    std::optional<FoldingBudget> trial;
+    if (options.budget != nullptr) options.budget = &trial.emplace(*options.budget);
+    try {
+      return {propagate(graph, sample_shapes(graph, sizes), options)};
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return {};
 }
 
 // Attempts take steps of the budget only where they succeed: with too few left, types would stay unknown, which no size contradicts. Behind
@@ -338,16 +358,26 @@ class Merger {
     if (first.dtype != second.dtype || a.rank() != b.rank()) return {first.dtype, Shape::unknown()};
     Shape shape = a;
     for (int d = 0; d < a.rank(); ++d) {
-      if (a[d] != b[d]) shape[d] = number_of(id, d, {a[d], b[d]});
+      if (a[d] != b[d] || differs_far(id, d)) shape[d] = number_of(id, d, {a[d], b[d]});
     }
     return {first.dtype, shape};
   }
 
  private:
-  s64 number_of(ValueId id, int d, std::vector<s64> sizes) {
-    for (const Propagated& sample : telling_) {
+  bool differs_far(ValueId id, int d) const {
+    const Shape& near = types_.first.types[id].shape;
+    return std::ranges::any_of(types_.far, [&](const Propagated& sample) {
       const Shape& shape = sample.types[id].shape;
-      sizes.push_back(d < shape.rank() ? shape[d] : Shape::kDynamic);
+      return shape.rank() == near.rank() && shape[d] != near[d];
+    });
+  }
+
+  s64 number_of(ValueId id, int d, std::vector<s64> sizes) {
+    for (const std::vector<Propagated>* samples : {&types_.far, &std::as_const(telling_)}) {
+      for (const Propagated& sample : *samples) {
+        const Shape& shape = sample.types[id].shape;
+        sizes.push_back(d < shape.rank() ? shape[d] : Shape::kDynamic);
+      }
     }
     const s64 next = Shape::kDynamic - 1 - static_cast<s64>(numbers_.size());
     return numbers_.emplace(std::move(sizes), next).first->second;
@@ -363,6 +393,7 @@ class Merger {
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
   Samples samples = kUsual;
   SampledTypes types = sample_somehow(graph, samples, options);
+  types.far = sample_far(graph, options);
   const bool from_data = has_types_from_data(types.first);
   Merger merger(types, telling_samples(graph, samples.first, from_data, options));
   for (ValueId id = 0; id < graph.value_count(); ++id) {

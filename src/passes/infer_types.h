@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 #include "graph/propagate.h"
@@ -15,6 +16,9 @@ namespace octet {
 struct SampledTypes {
   Propagated first;
   Propagated second;
+  // Under sizes that are far from those, one at most, none where the model refuses them: 8 and 9 have one half, and no hop of a spectrogram in either.
+  // What weights are made of may be unknown here.
+  std::vector<Propagated> far = {};
 };
 
 // Sets the type of every value. Where the model works only for a batch of 1, or for images of one size, the inputs' dynamic sizes become these.

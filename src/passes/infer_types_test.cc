@@ -92,6 +92,30 @@ TEST(InferTypes, LengthsOfTwoCachesAreNotEqual) {
   EXPECT_NE(shape_of(graph, "a"), shape_of(graph, "b"));
 }
 
+// 8 and 9 have one half, and neither has a hop of 160; a model that has positions for 512 refuses sizes that tell more.
+TEST(InferTypes, SizesWithOneQuotientAreNotStatic) {
+  for (const char* const positions : {"", "[512]"}) {
+    Graph graph = parse_graph(fmt::format(R"(graph "g"(%x: f32[1,2,?]) {{
+      %p: f32[] = MaxPool(%x) {{kernel_shape=ints[2], strides=ints[2]}} name "p"
+      %h: f32[] = AveragePool(%x) {{kernel_shape=ints[161], pads=ints[80, 80], strides=ints[160], count_include_pad=1}} name "h"
+      {}
+      return %p, %h
+    }})",
+                                          *positions == 0 ? "" : R"(const %zero: s64[1] = {0}
+      const %axis: s64[1] = {2}
+      const %size: s64[3] = {1, 1, 512}
+      %table: f32[] = ConstantOfShape(%size) name "table"
+      %n: s64[] = Shape(%x) {start=2} name "n"
+      %part: f32[] = Slice(%table, %zero, %n, %axis) name "part"
+      %sum: f32[] = Add(%x, %part) name "sum")"),
+                              find_op);
+    infer_types(graph);
+    EXPECT_EQ(to_string(shape_of(graph, "p")), "1x2x?") << positions;
+    EXPECT_EQ(to_string(shape_of(graph, "h")), "1x2x?") << positions;
+    EXPECT_NE(shape_of(graph, "p"), shape_of(graph, "h"));
+  }
+}
+
 TEST(InferTypes, CountsThatDataTellAreNotEqual) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[4], %z: f32[4]) {
     %a: s64[] = NonZero(%x) name "a"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -36,7 +37,7 @@ s64 integer_at(const Tensor& tensor, s64 i) {
   return tensor.dtype() == Dtype::s32 ? tensor.as<s32>()[at] : tensor.as<s64>()[at];
 }
 
-// What both samples agree in does not depend on what was sampled.
+// What all samples agree in does not depend on what was sampled.
 Integers integers_of(const Graph& graph, const SampledTypes& samples, ValueId id) {
   const TensorType& type = graph.value(id).type;
   if (type.dtype != Dtype::s32 && type.dtype != Dtype::s64)
@@ -48,7 +49,10 @@ Integers integers_of(const Graph& graph, const SampledTypes& samples, ValueId id
   if (!first || !second) return integers;
   for (s64 i = 0; i < std::ssize(integers); ++i) {
     const s64 number = integer_at(first, i);
-    if (number == integer_at(second, i)) integers[static_cast<size_t>(i)] = number;
+    const bool far = std::ranges::all_of(samples.far, [&](const Propagated& sample) {
+      return !sample.known[id] || integer_at(sample.known[id], i) == number;
+    });
+    if (far && number == integer_at(second, i)) integers[static_cast<size_t>(i)] = number;
   }
   return integers;
 }
