@@ -59,6 +59,7 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
       dilated({"bf16", "bf16", 3, 2, 4, 10, 11}, 2));  // every pixel of every second one
   cases.push_back(dilated({"f16", "u8", 3, 2, 4, 11, 14}, 3));
   cases.push_back(dilated({"f16", "f16", 3, 1, 2, 5, 7}, 6));  // no two taps meet the image at once
+  cases.push_back(dilated({"f16", "f16", 3, 1, 2, 5, 7}, 1 << 20));
   std::mt19937 random(3);
   for (const Depthwise& c : cases) {
     const std::string what = fmt::format("{} to {}, {}x{}, stride {}, dilation {}", c.from, c.to,

@@ -90,6 +90,8 @@ TEST(GpuDepthwise, Dilations) {
   expect_exact({.x = {2, 6, 9, 11}, .pads = {6, 6, 6, 6}, .dilations = {6, 6}});
   // No two taps meet the image at once.
   expect_exact({.x = {2, 12, 9, 11}, .pads = {12, 12, 12, 12}, .dilations = {12, 12}});
+  constexpr s64 kFar = 1 << 20;
+  expect_exact({.x = {1, 4, 9, 11}, .pads = {kFar, kFar, kFar, kFar}, .dilations = {kFar, kFar}});
   expect_exact({.x = {1, 4, 9, 12}, .pads = {1, 0, 1, 3}, .dilations = {1, 2}, .x_s8 = true});
   expect_exact({.x = {1, 4, 12, 9}, .pads = {0, 1, 3, 1}, .dilations = {3, 1}});
   expect_exact({.x = {1, 12, 13, 13},

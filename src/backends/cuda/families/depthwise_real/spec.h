@@ -27,14 +27,22 @@ constexpr s32 greatest_divisor(s32 a, s32 b) { return b == 0 ? a : greatest_divi
 struct Strides {
   s32 apart, move;
 };
-constexpr Strides strides_of(s32 stride, s32 dilation) {
-  const s32 common = greatest_divisor(dilation, stride);
-  return {dilation / common, stride / common};
+constexpr Strides strides_of(s32 stride, s32 dilation, s32 out) {
+  const s32 common = greatest_divisor(dilation, stride), apart = dilation / common;
+  return {apart < out ? apart : out, stride / common};
 }
-constexpr Strides strides_h(const ConvWindow& w) { return strides_of(w.stride_h, w.dilation_h); }
-constexpr Strides strides_w(const ConvWindow& w) { return strides_of(w.stride_w, w.dilation_w); }
+constexpr Strides strides_h(const ConvWindow& w) {
+  return strides_of(w.stride_h, w.dilation_h, w.out_h);
+}
+constexpr Strides strides_w(const ConvWindow& w) {
+  return strides_of(w.stride_w, w.dilation_w, w.out_w);
+}
 // A thread keeps as many rows of x as a window has, of which none is left out.
-constexpr bool keeps_rows(const ConvWindow& w) { return strides_h(w).move <= w.taps_h; }
+constexpr bool keeps_rows(const ConvWindow& w) {
+  constexpr s64 kFarthest = s64{1} << 30;  // from the first tap to the last, in 32 bits
+  return strides_h(w).move <= w.taps_h && s64{w.taps_h} * w.dilation_h < kFarthest &&
+         s64{w.taps_w} * w.dilation_w < kFarthest;
+}
 // Of x, what a thread reads of a row.
 constexpr s32 read_columns(const Spec& s) {
   return s.columns == 0 ? 1 : (s.columns - 1) * strides_w(s.window).move + s.window.taps_w;

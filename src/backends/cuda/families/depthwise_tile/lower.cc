@@ -16,7 +16,9 @@ using depthwise_tile::Spec;
 constexpr s64 kWord = depthwise_tile::kWord, kLanes = depthwise_tile::kLanes;
 
 // Outputs of a tile share pixels: they lie so far apart along an axis, and so many taps.
-s64 apart(const WindowAxis& axis) { return axis.dilation / std::gcd(axis.dilation, axis.stride); }
+s64 apart(const WindowAxis& axis) {
+  return std::min(axis.dilation / std::gcd(axis.dilation, axis.stride), axis.out);
+}
 s64 taps_apart(const WindowAxis& axis) {
   return axis.stride / std::gcd(axis.dilation, axis.stride);
 }
@@ -26,6 +28,10 @@ std::string reject(const ConvRequest& conv) {
   if (conv.cout() != 1) return "several channels of the result read one";
   if (taps_apart(conv.h()) >= conv.h().kernel || taps_apart(conv.w()) >= conv.w().kernel)
     return "its windows share no pixels";
+  constexpr s64 kFarthest = s64{1} << 30;
+  if (std::max(conv.h().kernel * conv.h().dilation, conv.w().kernel * conv.w().dilation) >
+      kFarthest)
+    return "its taps lie far apart";
   const s64 words = conv.h().kernel * ceil_div(conv.w().kernel, kWord);
   return words > depthwise_tile::kMostTapWords ? "registers do not hold its taps" : "";
 }
