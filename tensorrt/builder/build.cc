@@ -72,12 +72,22 @@ class Phases {
 #endif
 };
 
-std::vector<octet::GivenRange> given_ranges(const Network& network) {
+std::vector<octet::GivenRange> given_ranges(const Network& network, const Config& config) {
   std::vector<octet::GivenRange> ranges;
+  const std::set<const LayerCore*> outside = network.layers_outside();
+  const Tensor* inside = nullptr;
   for (const Tensor* tensor : network.tensors_of_model()) {
-    if (tensor->range)
-      ranges.push_back({tensor->onnx_name(), tensor->range->min, tensor->range->max});
+    if (!tensor->range) continue;
+    if (tensor->producer != nullptr && !outside.contains(tensor->producer)) {
+      inside = tensor;
+      continue;
+    }
+    ranges.push_back({tensor->onnx_name(), tensor->range->min, tensor->range->max});
   }
+  if (inside != nullptr)
+    config.reporter.warn("the range of '" + inside->name +
+                         "' and others inside of loops and conditions is not taken there: they "
+                         "compute in INT8 by calibration alone");
   return ranges;
 }
 
@@ -223,7 +233,7 @@ class Build {
       source_.emplace(network_, config_, written_.bindings);
       options.calibration = source_->options();
     }
-    std::vector<octet::GivenRange> ranges = given_ranges(network_);
+    std::vector<octet::GivenRange> ranges = given_ranges(network_, config_);
     if (!ranges.empty()) {
       if (!options.calibration) options.calibration.emplace();
       options.calibration->ranges = std::move(ranges);

@@ -23,10 +23,28 @@ bool computes(const LayerCore& layer) {
          layer.outputs[0]->model_type().dtype == octet::Dtype::f32;
 }
 
-std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
+// Whether the model's own graph has a node of the layer's name.
+bool has_node(const LayerCore& layer, const std::set<const LayerCore*>& outside) {
+  return outside.contains(&layer) && layer.boundary().scope == nullptr;
+}
+
+void say_inside(const Config& config, const LayerCore& layer) {
+  config.reporter.warn("layer '" + layer.name +
+                       "' and others inside of loops and conditions have types of their own asked "
+                       "for, which are not taken there");
+}
+
+std::vector<octet::PrecisionConstraint> constraints_of(const Network& network,
+                                                       const Config& config) {
   std::vector<octet::PrecisionConstraint> constraints;
+  const std::set<const LayerCore*> outside = network.layers_outside();
+  const LayerCore* inside = nullptr;
   for (const LayerCore* layer : network.layers_of_model()) {
     if (!computes(*layer)) continue;
+    if (!has_node(*layer, outside)) {
+      if (layer->precision || !layer->output_types.empty()) inside = layer;
+      continue;
+    }
     const auto ask = [&](const std::optional<DataType>& type, bool output) {
       const auto precision = type ? precision_of(*type) : octet::Precision::none;
       if (precision != octet::Precision::none)
@@ -35,6 +53,7 @@ std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
     ask(layer->precision, false);
     if (!layer->output_types.empty()) ask(layer->output_types[0], true);
   }
+  if (inside != nullptr) say_inside(config, *inside);
   return constraints;
 }
 
@@ -72,14 +91,22 @@ void choose_carried(const Network& network, const Config& config, octet::Precisi
   if (!plan.f16 && !plan.bf16) return;
   const octet::Precision common = plan.f16 ? octet::Precision::f16 : octet::Precision::bf16;
   std::set<const Tensor*> dequantized;
+  const std::set<const LayerCore*> outside = network.layers_outside();
+  const LayerCore* inside = nullptr;
   for (const LayerCore* layer : network.layers_of_model()) {
     if (layer->kind() == LayerType::kDEQUANTIZE && !layer->outputs.empty())
       dequantized.insert(layer->outputs[0].get());
     const octet::Precision type = carried_type(*layer);
-    if (type != octet::Precision::none && type != common && computes(*layer) &&
-        !reads_codes(*layer, dequantized))
+    const bool is_other = type != octet::Precision::none && type != common && computes(*layer) &&
+                          !reads_codes(*layer, dequantized);
+    if (!is_other) continue;
+    if (has_node(*layer, outside)) {
       plan.constraints.push_back({layer->name, type, false});
+    } else {
+      inside = layer;
+    }
   }
+  if (inside != nullptr) say_inside(config, *inside);
   if (!plan.constraints.empty()) plan.constraint_mode = octet::ConstraintMode::prefer;
 }
 
@@ -120,7 +147,7 @@ void choose_types(const Network& network, const Config& config, octet::Precision
   choose_halves(config, plan);
   if (!obeys && !config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) return;
   plan.constraint_mode = obeys ? octet::ConstraintMode::obey : octet::ConstraintMode::prefer;
-  plan.constraints = constraints_of(network);
+  plan.constraints = constraints_of(network, config);
   if (obeys && plan.constraints.empty()) {
     config.reporter.warn(
         "kOBEY_PRECISION_CONSTRAINTS is set, and no layer has a precision or type of output: it "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and conditions; and what is declared, so that programs that know of it compile, but networks refuse to make, and say why: attention in
-// one piece, the elder recurrent layer, the selector of algorithms and others.
+// Loops, conditions and attention; and what is declared, so that programs that know of it compile, but networks refuse to make, and say why: the
+// elder recurrent layer, the selector of algorithms and others.
 #pragma once
 
 #include "trt_layers_shape.h"

@@ -67,6 +67,7 @@ void emit_layer(const ISqueezeLayer& layer, Emission& out);
 void emit_layer(const IUnsqueezeLayer& layer, Emission& out);
 void emit_layer(const ICumulativeLayer& layer, Emission& out);
 void emit_layer(const IRotaryEmbeddingLayer& layer, Emission& out);
+void emit_layer(const IAttentionOutputLayer& layer, Emission& out);
 #else
 void emit_layer(const IFullyConnectedLayer& layer, Emission& out);
 #endif

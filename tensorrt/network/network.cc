@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "tensorrt/network/attention.h"
 #include "tensorrt/network/plugin_layer.h"
+#include "tensorrt/network/scope.h"
 
 namespace octet_trt {
 
@@ -18,6 +20,10 @@ Pointer at(const List& list, int32_t index) {
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
+
+Network::Network(IBuilder& owner, Reporter told, bool implicit, uint32_t creation_flags)
+    : builder(owner), reporter(told), implicit_(implicit), flags_(creation_flags) {}
+Network::~Network() = default;
 
 std::string Network::unique(const std::string& wanted) {
   std::string name = wanted;

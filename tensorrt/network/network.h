@@ -14,6 +14,7 @@
 
 namespace octet_trt {
 
+class Attention;
 class LivePlugin;
 class Scope;
 class ScopeTree;
@@ -63,6 +64,8 @@ class Network final : public Handed<INetworkDefinition> {
   std::vector<Tensor*> all_tensors() const;
   // Those that the text of the model has.
   std::vector<const LayerCore*> layers_of_model() const;
+  // Of these, those that are not inside of a loop or a condition: what they give has its name in the model's own graph.
+  std::set<const LayerCore*> layers_outside() const;
   std::vector<const Tensor*> tensors_of_model() const;
   // Of data; those of constants are the weights'.
   bool has_quantizers() const;
@@ -229,6 +232,9 @@ class Network final : public Handed<INetworkDefinition> {
   Reporter reporter;
   const Watched<Network> watched{this};
   std::vector<std::unique_ptr<Scope>> scopes;  // loops and conditions; layers point to them
+#if NV_TENSORRT_MAJOR >= 10
+  std::vector<std::unique_ptr<Attention>> attentions;
+#endif
   std::vector<std::unique_ptr<LayerCore>> layers;
   std::map<const void*, std::string> weight_names;
   std::set<std::string> refittable;

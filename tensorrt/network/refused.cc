@@ -20,13 +20,6 @@ IRaggedSoftMaxLayer* Network::addRaggedSoftMax(ITensor&, ITensor&) noexcept {
 }
 
 #if NV_TENSORRT_MAJOR >= 10
-IAttention* Network::addAttention(ITensor&, ITensor&, ITensor&, AttentionNormalizationOp,
-                                  bool) noexcept {
-  return refused<IAttention>(reporter, "addAttention",
-                             "attention is made of its parts; use addMatrixMultiply() and "
-                             "addSoftMax()");
-}
-
 IKVCacheUpdateLayer* Network::addKVCacheUpdate(ITensor&, ITensor&, ITensor&, KVCacheMode) noexcept {
   return refused<IKVCacheUpdateLayer>(
       reporter, "addKVCacheUpdate",

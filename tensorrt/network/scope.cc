@@ -6,10 +6,6 @@
 
 namespace octet_trt {
 
-Network::Network(IBuilder& owner, Reporter told, bool implicit, uint32_t creation_flags)
-    : builder(owner), reporter(told), implicit_(implicit), flags_(creation_flags) {}
-Network::~Network() = default;
-
 namespace {
 
 template <class Made>

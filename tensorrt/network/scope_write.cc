@@ -93,7 +93,7 @@ class Around {
 
  private:
   std::string constant(const octet::TensorType& type, const void* bytes, size_t count) {
-    std::string name = fresh();
+    std::string name = model_.fresh(stem_ + ".weights");  // no refit sees it
     model_.initializers.push_back(
         tensor_proto(name, type, {static_cast<const char*>(bytes), count}));
     return name;

@@ -272,6 +272,19 @@ std::vector<const LayerCore*> Network::layers_of_model() const {
   return found;
 }
 
+std::set<const LayerCore*> Network::layers_outside() const {
+  const std::set<const LayerCore*> wanted = needed();
+  if (scopes.empty()) return wanted;
+  std::vector<LayerCore*> all;
+  for (const auto& layer : layers)
+    if (wanted.contains(layer.get())) all.push_back(layer.get());
+  const ScopeTree tree(std::move(all));
+  std::set<const LayerCore*> found;
+  for (const LayerCore* layer : tree.layers())
+    if (tree.home(*layer) == nullptr) found.insert(layer);
+  return found;
+}
+
 std::vector<const Tensor*> Network::tensors_of_model() const {
   std::vector<const Tensor*> tensors(inputs_.begin(), inputs_.end());
   const std::set<const LayerCore*> wanted = needed();

@@ -230,6 +230,28 @@ TEST(Loops, SayWhatTheyAre) {
     EXPECT_EQ(layer->getLoop(), loop);
 }
 
+// Ranges and types that are asked for inside are told to have no effect; outside they have.
+TEST(Loops, RangesAndTypesInsideAreTold) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{3, 2});
+  const Rows rows(n, *x, false, kThree);
+  ITensor* y =
+      rows.loop->addLoopOutput(*rows.state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+  n.markOutput(*n.addIdentity(*y)->getOutput(0));
+  maker.config->setFlag(BuilderFlag::kINT8);
+  maker.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  for (ITensor* tensor : {x, y, rows.next}) EXPECT_TRUE(tensor->setDynamicRange(-200, 200));
+  for (int32_t i = 0; i < n.getNbLayers(); ++i)
+    if (n.getLayer(i)->getType() == LayerType::kELEMENTWISE)
+      n.getLayer(i)->setPrecision(DataType::kFLOAT);
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_NE(engine, nullptr) << maker.logger.text;
+  EXPECT_TRUE(maker.logger.has("and others inside of loops and conditions is not taken there"));
+  EXPECT_TRUE(maker.logger.has("inside of loops and conditions have types of their own asked for"));
+  EXPECT_EQ(run(*engine, kRowValues), (Values{11, 110}));
+}
+
 // What is wrong is told where the network is built, or where it is made.
 TEST(Loops, WrongOnesAreRefused) {
   const auto told = [](const std::function<ITensor*(INetworkDefinition&, ILoop&, ITensor&)>& make) {

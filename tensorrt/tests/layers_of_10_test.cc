@@ -127,6 +127,96 @@ TEST(LayersOf10, FillCountsInIntegers) {
   EXPECT_EQ(y, (Values{0, -1}));
 }
 
+// One query head for each of two; keys and values have one head, three places and one number. Queries are large, so that the largest score has all.
+Values attended(const Values& queries,
+                const std::function<void(INetworkDefinition&, IAttention&)>& change,
+                AttentionNormalizationOp op = AttentionNormalizationOp::kSOFTMAX) {
+  static const Values keys = {1, 3, 2}, values = {10, 20, 30};
+  return layer_result({1, 2, 3, 1}, queries, [&](INetworkDefinition& n, ITensor& in) {
+    IAttention* attention = n.addAttention(in, *constant(n, Dims4{1, 1, 3, 1}, keys),
+                                           *constant(n, Dims4{1, 1, 3, 1}, values), op, false);
+    EXPECT_EQ(sizes_of(attention->getOutput(0)->getDimensions()),
+              (std::vector<int64_t>{1, 2, 3, 1}));
+    change(n, *attention);
+    return attention->getOutput(0);
+  });
+}
+
+TEST(LayersOf10, Attention) {
+  const Values queries = {100, -100, 100, 100, 100, 100};
+  const auto nothing = [](INetworkDefinition&, IAttention&) {};
+  EXPECT_EQ(attended(queries, nothing), (Values{20, 10, 20, 20, 20, 20}));
+  const auto causal = [](INetworkDefinition&, IAttention& attention) {
+    EXPECT_TRUE(attention.setCausal(true));
+    EXPECT_TRUE(attention.getCausal());
+  };
+  EXPECT_EQ(attended(queries, causal), (Values{10, 10, 20, 10, 20, 20}));
+  // Who may be attended to, the same for all heads and queries; and numbers that are added for each query.
+  const auto allowed = [](INetworkDefinition& n, IAttention& attention) {
+    static const bool mask[3] = {true, false, true};
+    ITensor* tensor =
+        n.addConstant(Dims4{1, 1, 1, 3}, Weights{DataType::kBOOL, mask, 3})->getOutput(0);
+    EXPECT_TRUE(attention.setMask(*tensor));
+    EXPECT_EQ(attention.getMask(), tensor);
+    EXPECT_FALSE(attention.setCausal(true));
+  };
+  EXPECT_EQ(attended(queries, allowed), (Values{30, 10, 30, 30, 30, 30}));
+  const auto added = [](INetworkDefinition& n, IAttention& attention) {
+    static const Values mask = {0, -1000, -1000, 0, -1000, 0, 0, 0, 0};
+    EXPECT_TRUE(attention.setMask(*constant(n, Dims4{1, 1, 3, 3}, mask)));
+  };
+  EXPECT_EQ(attended(queries, added), (Values{10, 10, 20, 10, 30, 20}));
+  // Without a normalization: sums of products.
+  EXPECT_EQ(attended({1, 2, 3, 4, 5, 6}, nothing, AttentionNormalizationOp::kNONE),
+            (Values{130, 260, 390, 520, 650, 780}));
+}
+
+TEST(LayersOf10, AttentionOfCodes) {
+  const Values queries = {100, -100, 100, 100, 100, 100};
+  static const Values scale = {1.0F / 64};
+  const auto codes = [](INetworkDefinition& n, IAttention& attention) {
+    EXPECT_TRUE(attention.setNormalizationQuantizeScale(*constant(n, Dims{0, {}}, scale)));
+    EXPECT_FALSE(attention.setNormalizationQuantizeToType(DataType::kFP8));
+    EXPECT_TRUE(attention.setNormalizationQuantizeToType(DataType::kINT8));
+    EXPECT_EQ(attention.getNormalizationQuantizeToType(), DataType::kINT8);
+    EXPECT_NE(attention.getNormalizationQuantizeScale(), nullptr);
+  };
+  EXPECT_EQ(attended(queries, codes), (Values{20, 10, 20, 20, 20, 20}));
+}
+
+TEST(LayersOf10, AttentionSaysWhatItIs) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims4{1, 4, 5, 8});
+  IAttention* attention = n.addAttention(*x, *x, *x, AttentionNormalizationOp::kSOFTMAX, true);
+  EXPECT_TRUE(attention->setNormalizationOperation(AttentionNormalizationOp::kNONE));
+  EXPECT_EQ(attention->getNormalizationOperation(), AttentionNormalizationOp::kNONE);
+  EXPECT_TRUE(attention->setDecomposable(true));
+  EXPECT_TRUE(attention->getDecomposable());
+  EXPECT_TRUE(attention->setName("heads"));
+  EXPECT_STREQ(attention->getName(), "heads");
+  EXPECT_TRUE(attention->setMetadata("more"));
+  EXPECT_STREQ(attention->getMetadata(), "more");
+  EXPECT_EQ(attention->getNbInputs(), 3);
+  EXPECT_EQ(attention->getInput(2), x);
+  EXPECT_EQ(attention->getInput(3), nullptr);
+  EXPECT_TRUE(attention->setInput(0, *x));
+  EXPECT_FALSE(attention->setInput(3, *x));
+  EXPECT_EQ(attention->getNbOutputs(), 1);
+  EXPECT_EQ(attention->getOutput(1), nullptr);
+  EXPECT_TRUE(attention->setNbRanks(1));
+  EXPECT_EQ(attention->getNbRanks(), 1);
+  ILayer* layer = n.getLayer(0);
+  EXPECT_EQ(layer->getType(), LayerType::kATTENTION_OUTPUT);
+  EXPECT_EQ(static_cast<IAttentionOutputLayer*>(layer)->getAttention(), attention);
+  // Heads that cannot be shared are told where the network is built.
+  ITensor* y = n.addInput("y", DataType::kFLOAT, Dims4{1, 3, 5, 8});
+  EXPECT_TRUE(attention->setInput(1, *y));
+  n.markOutput(*attention->getOutput(0));
+  EXPECT_EQ(maker.build(), nullptr);
+  EXPECT_TRUE(maker.logger.has("4 heads of queries cannot share 3 of 'y'")) << maker.logger.text;
+}
+
 }  // namespace
 }  // namespace trt_test::layers_of_10
 

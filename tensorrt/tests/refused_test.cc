@@ -42,15 +42,6 @@ TEST(Refused, AnAlgorithmSelectorIsNotKept) {
 }
 
 #if NV_TENSORRT_MAJOR >= 10
-// refused: INetworkDefinition::addAttention, IAttention::*, IAttentionBoundaryLayer::*: attention is made of its parts
-TEST(Refused, AttentionInOnePiece) {
-  Maker maker;
-  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims3{1, 2, 3});
-  EXPECT_EQ(maker.network->addAttention(*x, *x, *x, AttentionNormalizationOp::kSOFTMAX, false),
-            nullptr);
-  EXPECT_TRUE(maker.logger.has("addAttention: attention is made of its parts"));
-}
-
 // refused: INetworkDefinition::addKVCacheUpdate, IKVCacheUpdateLayer::*: no output is written over its input
 // refused: INetworkDefinition::addDynamicQuantize, INetworkDefinition::addDynamicQuantizeV2, IDynamicQuantizeLayer::*: no scale is computed
 // while a network runs

@@ -278,6 +278,25 @@ class Plugins(Case):
 
 @unittest.skipUnless(LEVEL == 10, "of level 10")
 class Level10(Case):
+    def test_attention(self):
+        network = self.builder.create_network(EXPLICIT)
+        x = network.add_input("x", trt.float32, (1, 2, 3, 4))
+        attention = network.add_attention(x, x, x, norm_op=trt.AttentionNormalizationOp.SOFTMAX, causal=True)
+        attention.name = "heads"
+        attention.decomposable = True
+        with self.assertRaises(ValueError):
+            attention.mask = x
+        self.assertEqual((attention.name, attention.causal, attention.mask, attention.num_inputs), ("heads", True, None, 3))
+        self.assertEqual(network.get_layer(0).name, "heads")
+        network.mark_output(attention.get_output(0))
+        engine = self.engine(self.built(network))
+        given = np.random.default_rng(1).standard_normal((1, 2, 3, 4)).astype(np.float32)
+        result = np.zeros_like(given)
+        self.assertTrue(engine.create_execution_context().execute_v2([given.ctypes.data, result.ctypes.data]))
+        scores = np.where(np.tril(np.ones((3, 3), bool)), given @ given.transpose(0, 1, 3, 2), -np.inf)
+        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        np.testing.assert_allclose(result, shares / shares.sum(-1, keepdims=True) @ given, rtol=1e-5, atol=1e-6)
+
     def test_readers_of_plans(self):
         plan = bytes(self.built())
 

@@ -208,6 +208,72 @@ void add_control(nb::module_& module) {
   LayerClass<IRaggedSoftMaxLayer>(module, "IRaggedSoftMaxLayer");
 }
 
+#if NV_TENSORRT_MAJOR >= 10
+using AttentionObject = ScopeOf<IAttention>;
+
+template <class Set>
+struct Taken;
+template <class A>
+struct Taken<bool (IAttention::*)(A) noexcept> {
+  using Type = A;
+};
+template <class Set>
+using Argument = typename Taken<Set>::Type;
+
+void add_attention(nb::module_& module) {
+  using nb::arg;
+  const auto own = [](auto set) {
+    return [set](const AttentionObject& self, Argument<decltype(set)> value) {
+      if (!(self.scope->*set)(value)) throw nb::value_error("the attention cannot have this value");
+    };
+  };
+  const auto told = [](auto get) {
+    return [get](const AttentionObject& self) { return (self.scope->*get)(); };
+  };
+  const auto tensor = [](auto get) {
+    return
+        [get](const AttentionObject& self) { return inside((self.scope->*get)(), self.network); };
+  };
+  using A = IAttention;
+  nb::class_<AttentionObject>(module, "IAttention")
+      .def_prop_rw("norm_op", told(&A::getNormalizationOperation),
+                   own(&A::setNormalizationOperation))
+      .def_prop_rw("mask", tensor(&A::getMask), own(&A::setMask))
+      .def_prop_rw("causal", told(&A::getCausal), own(&A::setCausal))
+      .def_prop_rw("decomposable", told(&A::getDecomposable), own(&A::setDecomposable))
+      .def_prop_rw("name", told(&A::getName), own(&A::setName))
+      .def_prop_rw("metadata", told(&A::getMetadata), own(&A::setMetadata))
+      .def_prop_rw("normalization_quantize_scale", tensor(&A::getNormalizationQuantizeScale),
+                   own(&A::setNormalizationQuantizeScale))
+      .def_prop_rw("normalization_quantize_to_type", told(&A::getNormalizationQuantizeToType),
+                   own(&A::setNormalizationQuantizeToType))
+      .def_prop_ro("num_inputs", told(&A::getNbInputs))
+      .def_prop_ro("num_outputs", told(&A::getNbOutputs))
+      .def(
+          "set_input",
+          [](const AttentionObject& self, int32_t index, ITensor& input) {
+            return self.scope->setInput(index, input);
+          },
+          arg("index"), arg("tensor"))
+      .def(
+          "get_input",
+          [](const AttentionObject& self, int32_t index) {
+            return inside(self.scope->getInput(index), self.network);
+          },
+          arg("index"))
+      .def(
+          "get_output",
+          [](const AttentionObject& self, int32_t index) {
+            return inside(self.scope->getOutput(index), self.network);
+          },
+          arg("index"));
+  LayerClass<IAttentionOutputLayer>(module, "IAttentionOutputLayer")
+      .told("attention", [](const IAttentionOutputLayer& layer, nb::handle network) {
+        return scope_object(network, layer.getAttention());
+      });
+}
+#endif
+
 }  // namespace
 
 void add_layers_shape(nb::module_& module) {
@@ -217,6 +283,9 @@ void add_layers_shape(nb::module_& module) {
   add_types(module);
   add_others(module);
   add_control(module);
+#if NV_TENSORRT_MAJOR >= 10
+  add_attention(module);
+#endif
 }
 
 }  // namespace octet_trt_python

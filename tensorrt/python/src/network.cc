@@ -195,6 +195,14 @@ void add_level(Class& type) {
                nb::overload_cast<ITensor&, ITensor&, ITensor&, DataType>(&N::addNMS), arg("boxes"),
                arg("scores"), arg("max_output_boxes_per_class"),
                arg("indices_type") = DataType::kINT32);
+  type.def(
+      "add_attention",
+      [](nb::handle self, ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp op,
+         bool causal) {
+        return scope_object(self, network_of(self).addAttention(query, key, value, op, causal));
+      },
+      arg("query"), arg("key"), arg("value"), arg("norm_op") = AttentionNormalizationOp::kSOFTMAX,
+      arg("causal") = false);
   add_function(type, "add_squeeze", &N::addSqueeze, arg("input"), arg("axes"));
   add_function(type, "add_unsqueeze", &N::addUnsqueeze, arg("input"), arg("axes"));
   add_function(type, "add_cumulative", &N::addCumulative, arg("input"), arg("axis"), arg("op"),

@@ -111,8 +111,14 @@ HOSTILE_OBJECT(VIteratorLayer, world.layer(world.loop().addIterator(HOSTILE_X)))
 HOSTILE_OBJECT(VLoopOutputLayer,
                world.layer(world.loop().addLoopOutput(HOSTILE_X, LoopOutput::kCONCATENATE)))
 HOSTILE_OBJECT(VIfConditional, world.conditional())
+HOSTILE_OBJECT(VAttention, world.attention())
 inline void with(Tag<VLoopBoundaryLayer>, World& world, const Call& call) {
   call(table_of_boundary(world.layer(world.loop().addRecurrence(HOSTILE_X))));
+}
+inline void with(Tag<VAttentionBoundaryLayer>, World& world, const Call& call) {
+  world.attention();
+  ILayer* layer = world.network().getLayer(0);
+  call(table_of_boundary(world.layer(static_cast<IAttentionOutputLayer*>(layer))));
 }
 inline void with(Tag<VConditionalBoundaryLayer>, World& world, const Call& call) {
   call(table_of_boundary(world.layer(world.conditional().addInput(HOSTILE_X))));

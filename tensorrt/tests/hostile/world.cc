@@ -105,6 +105,13 @@ IIfConditional& World::conditional() {
   return *conditional;
 }
 
+IAttention& World::attention() {
+  IAttention* attention =
+      network().addAttention(input(), input(), input(), AttentionNormalizationOp::kSOFTMAX, false);
+  if (attention == nullptr) broken("attention", logger);
+  return *attention;
+}
+
 IOptimizationProfile& World::profile() {
   IOptimizationProfile* profile = builder().createOptimizationProfile();
   if (profile == nullptr) broken("profile", logger);

@@ -195,6 +195,7 @@ class World {
   ITensor& foreign();   // of another network
   ILoop& loop();
   IIfConditional& conditional();
+  IAttention& attention();
   IOptimizationProfile& profile();
   ITimingCache& timing_cache();
   IParser& parser();
