@@ -103,9 +103,69 @@ def made(builder, log):
         sums = network.add_cumulative(x, axis, trt.CumulativeOperation.SUM, False, True)
         assert (sums.exclusive, sums.reverse) == (False, True) and tuple(sums.get_output(0).shape) == (1, 1, 2, 2)
         network.remove_tensor(sums.get_output(0))
-    assert network.add_loop() is None and "loop" in log.text
+    assert network.add_ragged_softmax(x, x) is None and "addRaggedSoftMax" in log.text
     assert builder.build_serialized_network(network, builder.create_builder_config()) is not None
     assert trt.Runtime(log).deserialize_cuda_engine(b"ftrt" + bytes(60)) is None
+
+
+def ran(builder, log, network, **arrays):
+    """The output `y` of a network, of arrays for the inputs."""
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    assert plan is not None, log.text
+    context = trt.Runtime(log).deserialize_cuda_engine(plan).create_execution_context()
+    y = np.zeros(tuple(context.get_tensor_shape("y")), np.float32)
+    for name, array in {**arrays, "y": y}.items():
+        assert context.set_tensor_address(name, array.ctypes.data)
+    assert context.execute_async_v3(0), log.text
+    return y
+
+
+def looped(builder, log):
+    """A recurrence over the rows of x, which a condition stops from growing: as NumPy computes it."""
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (5, 3))
+    rows = network.add_constant((), np.array(5, np.int32)).get_output(0)
+    loop = network.add_loop()
+    loop.name = "rows"
+    loop.add_trip_limit(rows, trt.TripLimit.COUNT)
+    state = loop.add_recurrence(network.add_constant((3,), np.zeros(3, np.float32)).get_output(0))
+    total = network.add_elementwise(state.get_output(0), loop.add_iterator(x).get_output(0), trt.ElementWiseOperation.SUM).get_output(0)
+    largest = network.add_reduce(total, trt.ReduceOperation.MAX, 1, False).get_output(0)
+    limit = network.add_constant((), np.array(4, np.float32)).get_output(0)
+    either = network.add_if_conditional()
+    either.set_condition(network.add_elementwise(largest, limit, trt.ElementWiseOperation.GREATER).get_output(0))
+    inside = either.add_input(total).get_output(0)
+    next_state = either.add_output(network.add_unary(inside, trt.UnaryOperation.NEG).get_output(0), inside).get_output(0)
+    state.set_input(1, next_state)
+    out = loop.add_loop_output(next_state, trt.LoopOutput.CONCATENATE, 1)
+    out.set_input(1, rows)
+    out.get_output(0).name = "y"
+    network.mark_output(out.get_output(0))
+    assert tuple(out.get_output(0).shape) == (3, 5) and (out.loop.name, out.axis, out.kind) == ("rows", 1, trt.LoopOutput.CONCATENATE)
+    given = 2 * np.random.default_rng(7).random((5, 3), np.float32)
+    state, states = np.zeros(3, np.float32), []
+    for row in given:
+        state = state + row
+        state = -state if state.max() > 4 else state
+        states.append(state)
+    assert (ran(builder, log, network, x=given) == np.stack(states, 1)).all()
+
+
+def attended(builder, log):
+    """Attention in one piece, with a mask and one head of keys for two of queries."""
+    chance, network = np.random.default_rng(9), builder.create_network(0)
+    arrays = {name: chance.standard_normal((1, heads, 6, 8)).astype(np.float32) for name, heads in (("q", 4), ("k", 2), ("v", 2))}
+    attention = network.add_attention(*(network.add_input(name, trt.float32, array.shape) for name, array in arrays.items()),
+                                      trt.AttentionNormalizationOp.SOFTMAX, False)
+    arrays["mask"] = np.tril(np.ones((1, 1, 6, 6), bool))
+    attention.mask = network.add_input("mask", trt.bool, (1, 1, 6, 6))
+    attention.decomposable = True
+    attention.get_output(0).name = "y"
+    network.mark_output(attention.get_output(0))
+    keys, values = (np.repeat(arrays[name], 2, axis=1) for name in ("k", "v"))
+    scores = np.where(arrays["mask"], arrays["q"] @ keys.transpose(0, 1, 3, 2), -np.inf)
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    assert np.abs(ran(builder, log, network, **arrays) - shares / shares.sum(-1, keepdims=True) @ values).max() < 1e-5
 
 
 def main(model, folder):
@@ -115,6 +175,9 @@ def main(model, folder):
     shape = (4,) + tuple(network.get_input(0).shape)[1:]
     run(log, built(builder, log, network, shape, folder), shape, folder)
     made(builder, log)
+    looped(builder, log)
+    if hasattr(network, "add_attention"):
+        attended(builder, log)
     assert trt.get_plugin_registry() is not None and trt.init_libnvinfer_plugins(log, "")
     print(trt.__version__)
 
