@@ -37,6 +37,7 @@ void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
 void merge_patches(Graph&, Rewrites&);
 void gather_rows(Graph&, Rewrites&);
+void part_masks(Graph&, Rewrites&);
 void join_sums(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
@@ -107,6 +108,7 @@ constexpr Pass kFloatPasses[] = {
     {"join_moves", join_moves},
     {"merge_patches", merge_patches},
     {"gather_rows", gather_rows},
+    {"part_masks", part_masks},
     {"join_sums", join_sums},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
