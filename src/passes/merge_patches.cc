@@ -120,7 +120,7 @@ class PatchMerger : GraphPass {
     for (const Piece& piece : pieces)
       slices.insert(slices.end(), piece.slices.begin(), piece.slices.end());
     std::ranges::sort(slices);
-    slices.erase(std::ranges::unique(slices).begin(), slices.end());
+    slices.erase(std::unique(slices.begin(), slices.end()), slices.end());
     for (size_t i = slices.size(); i-- > 0;) prepend_origins(concat, *slices[i]);
     const Shape image = shape_of(x);
     const Dtype dtype = graph_.value(x).type.dtype;
