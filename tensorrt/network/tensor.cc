@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "tensorrt/network/network.h"
 
@@ -125,8 +127,83 @@ float Tensor::getDynamicRangeMax() const noexcept { return range ? range->max : 
 
 bool Tensor::isNetworkOutput() const noexcept { return network.is_output(*this); }
 
+namespace {
+
+// Of a node of a parsed model: whether sizes of its result rest on the numbers of this input.
+bool tells_sizes(const std::string& op, size_t place) {
+  static const std::map<std::string, size_t, std::less<>> only = {
+      {"Reshape", 1}, {"Expand", 1}, {"Tile", 1}, {"Pad", 1},
+      {"TopK", 1},    {"OneHot", 1}, {"Loop", 0}, {"ConstantOfShape", 0}};
+  static const std::map<std::string, size_t, std::less<>> from = {
+      {"Slice", 1}, {"Resize", 1}, {"Upsample", 1}, {"Range", 0}};
+  const auto one = only.find(op), first = from.find(op);
+  return (one != only.end() && place == one->second) ||
+         (first != from.end() && place >= first->second);
+}
+
+bool tells_sizes(const LayerCore& layer, size_t input) {
+  if (layer.parsed)
+    return input < layer.input_places.size() &&
+           tells_sizes(layer.parsed->op, layer.input_places[input]);
+  switch (layer.kind()) {
+    case LayerType::kSHUFFLE:
+    case LayerType::kSLICE:
+    case LayerType::kRESIZE:
+    case LayerType::kTOPK:
+      return input >= 1;
+    case LayerType::kLOOP_OUTPUT:
+      return input == 1;
+    case LayerType::kONE_HOT:
+      return input == 2;
+    case LayerType::kFILL:
+      return true;
+    case LayerType::kTRIP_LIMIT:
+      return layer.inputs[input]->model_type().dtype != octet::Dtype::boolean;
+    default:
+      return false;
+  }
+}
+
+bool is_few_integers(const Tensor& tensor) {
+  const octet::TensorType type = tensor.model_type();
+  const bool is_integer = type.dtype == octet::Dtype::s32 || type.dtype == octet::Dtype::s64;
+  return is_integer && !type.shape.is_unknown() && type.shape.rank() <= 1;
+}
+
+// Whether a layer takes the numbers of a tensor as sizes.
+bool takes_as_sizes(const LayerCore& layer, const Tensor& tensor) {
+  for (size_t i = 0; i < layer.inputs.size(); ++i)
+    if (layer.inputs[i] == &tensor && tells_sizes(layer, i)) return true;
+  return false;
+}
+
+// Whether sizes in the network rest on the numbers of an input: those themselves, or what is computed of them.
+bool tells_sizes(const Tensor& input) {
+  std::set<const Tensor*> seen = {&input};
+  std::vector<const Tensor*> open = {&input};
+  const auto follow = [&](const LayerCore& layer) {
+    for (const auto& output : layer.outputs)
+      if (seen.insert(output.get()).second) open.push_back(output.get());
+  };
+  while (!open.empty()) {
+    const Tensor* tensor = open.back();
+    open.pop_back();
+    if (!is_few_integers(*tensor)) continue;
+    for (const auto& layer : input.network.layers) {
+      if (takes_as_sizes(*layer, *tensor)) return true;
+      if (std::ranges::find(layer->inputs, tensor) != layer->inputs.end()) follow(*layer);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 // Sizes and indices: integers of which there are few.
 bool Tensor::isShapeTensor() const noexcept {
+  if (is_input)
+    return !network.is_implicit() && guarded(network.reporter, "ITensor::isShapeTensor", false,
+                                             [&] { return tells_sizes(*this); });
   const DataType own = getType();
   bool is_integer = own == DataType::kINT32;
 #if NV_TENSORRT_MAJOR >= 10

@@ -15,6 +15,8 @@ struct Network {
     shuffle->setInput(1, *sizes);
     name(*shuffle->getOutput(0), "r");
     name(*n.addNonZero(*x)->getOutput(0), "places");
+    EXPECT_TRUE(sizes->isShapeTensor());
+    EXPECT_FALSE(x->isShapeTensor());
     IOptimizationProfile* profile = maker.builder->createOptimizationProfile();
     const int32_t least[2] = {1, 1}, usual[2] = {4, 3}, most[2] = {24, 24};
     EXPECT_TRUE(profile->setDimensions("x", OptProfileSelector::kMIN, Dims2{1, 6}));
@@ -78,6 +80,21 @@ TEST(ShapeInputs, TellSizesAheadOfARun) {
   ASSERT_TRUE(context->enqueueV3(nullptr)) << network.maker.logger.text;
   EXPECT_EQ(r, x);
   EXPECT_EQ(sizes_of(context->getTensorShape("r")), (std::vector<int64_t>{3, 4}));
+}
+
+// Numbers that are computed with before they are sizes, and such that are data alone.
+TEST(ShapeInputs, AreThoseThatSizesRestOn) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{2, 6});
+  ITensor* less = n.addInput("less", DataType::kINT32, Dims{1, {2}});
+  ITensor* which = n.addInput("which", DataType::kINT32, Dims{1, {2}});
+  IShuffleLayer* shuffle = n.addShuffle(*n.addGather(*x, *which, 0)->getOutput(0));
+  shuffle->setInput(1, *n.addElementWise(*less, *less, ElementWiseOperation::kSUM)->getOutput(0));
+  EXPECT_TRUE(less->isShapeTensor());
+  EXPECT_FALSE(less->isExecutionTensor());
+  EXPECT_FALSE(which->isShapeTensor());
+  EXPECT_TRUE(which->isExecutionTensor());
 }
 
 }  // namespace

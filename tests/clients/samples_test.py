@@ -127,6 +127,20 @@ class Samples(unittest.TestCase):
         self.assertEqual("NVIDIA" in re.search(r"Selected Device: (.*)", said)[1], has_gpu())
         self.passed("trtexec", f"--loadEngine={plan}", "--dumpLayerInfo", "--profilingVerbosity=detailed", *few)
 
+    def test_trtexec_of_shape_inputs(self):
+        onnx = need("onnx")
+        make, model = onnx.helper, self.data / "reshaped.onnx"
+        info = make.make_tensor_value_info
+        graph = make.make_graph([make.make_node("Reshape", ["x", "sizes"], ["r"]), make.make_node("Relu", ["r"], ["y"])], "reshaped",
+                                [info("x", onnx.TensorProto.FLOAT, ["n", 6]), info("sizes", onnx.TensorProto.INT64, [2])],
+                                [info("y", onnx.TensorProto.FLOAT, ["a", "b"])])
+        made = make.make_model(graph, opset_imports=[make.make_opsetid("", 13)])
+        made.ir_version = 8
+        onnx.save(made, model)
+        said = self.passed("trtexec", f"--onnx={model}", "--minShapes=x:1x6,sizes:1x1", "--optShapes=x:2x6,sizes:3x4", "--maxShapes=x:4x6,sizes:24x24",
+                           "--iterations=3", "--warmUp=1", "--duration=0")
+        self.assertIn("Set input shape tensor sizes to: 3x4", said)
+
     def test_int8_api(self):
         label = photo_and_ranges(self.data)
         files = [f"--{name}={self.data / file}" for name, file in
