@@ -8,6 +8,9 @@ namespace octet_trt {
 
 namespace {
 
+// As many as a model may have graphs within graphs.
+constexpr size_t kDeepest = 64;
+
 template <class Made>
 Made* made(Network& network, const char* kind) {
   const std::string number = std::to_string(network.scopes.size());
@@ -168,18 +171,25 @@ bool ScopeTree::spread(LayerCore& layer) {
   return grows;
 }
 
-size_t ScopeTree::depth(const Scope& scope, size_t left) const {
-  if (left == 0) refuse(scope.shown() + " is inside of itself");
-  size_t deepest = 0;
-  for (const Scope* outer : outer_.at(&scope)) deepest = std::max(deepest, depth(*outer, left - 1));
+size_t ScopeTree::depth(const Scope& scope, size_t left) {
+  const auto found = depths_.find(&scope);
+  if (found != depths_.end()) return found->second;
+  size_t deepest = left == 0 ? kDeepest : 0;
+  if (left > 0)
+    for (const Scope* outer : outer_.at(&scope))
+      deepest = std::max(deepest, depth(*outer, left - 1));
+  if (deepest >= kDeepest)
+    refuse(scope.shown() + " is inside of itself, or of " + std::to_string(kDeepest) +
+           " loops and conditions or more");
+  depths_[&scope] = deepest + 1;
   return deepest + 1;
 }
 
-const Scope* ScopeTree::innermost(const Scopes& scopes) const {
+const Scope* ScopeTree::innermost(const Scopes& scopes) {
   const Scope* found = nullptr;
   size_t deepest = 0;
   for (const Scope* scope : scopes) {
-    const size_t own = depth(*scope, outer_.size() + 1);
+    const size_t own = depth(*scope, kDeepest);
     if (own > deepest) found = scope;
     deepest = std::max(own, deepest);
   }

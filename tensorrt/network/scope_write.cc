@@ -234,7 +234,10 @@ std::string LoopScope::next_condition(const ScopeTree& tree, const Tensor& condi
     if (bound.scope != nullptr && layer->kind() != LayerType::kRECURRENCE)
       refuse("the condition of " + shown() + " rests on '" + layer->name +
              "'; it may rest on recurrences and on what is outside of the loop");
-    if (bound.scope == nullptr) return open.emplace_back(layer, 0), void();
+    if (bound.scope == nullptr) {
+      open.emplace_back(layer, 0);
+      return;
+    }
     const Tensor& value = needed_input(*layer, at_first ? 0 : 1, "what it is in the next round");
     recurrences.emplace(layer, value.onnx_name());
   };

@@ -318,6 +318,42 @@ TEST(Loops, WrongOnesAreRefused) {
       "condition 'either' has no condition");
 }
 
+// x + 1, by loops of one round inside of each other.
+TEST(Loops, ManyInsideOfEachOther) {
+  for (const int depth : {12, 100}) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    static const int32_t once = 1;
+    ITensor* value = n.addInput("x", DataType::kFLOAT, Dims{1, {1}});
+    std::vector<IRecurrenceLayer*> states;
+    std::vector<ILoop*> loops;
+    for (int i = 0; i < depth; ++i) {
+      loops.push_back(n.addLoop());
+      loops.back()->addTripLimit(*integer(n, once), TripLimit::kCOUNT);
+      states.push_back(loops.back()->addRecurrence(*value));
+      value = states.back()->getOutput(0);
+    }
+    value = combined(n, *value, Op::kSUM, *real(n, kOne, {1}));
+    while (!loops.empty()) {
+      states.back()->setInput(1, *value);
+      value = loops.back()
+                  ->addLoopOutput(*states.back()->getOutput(0), LoopOutput::kLAST_VALUE)
+                  ->getOutput(0);
+      states.pop_back();
+      loops.pop_back();
+    }
+    n.markOutput(*value);
+    const Own<ICudaEngine> engine = maker.build();
+    if (depth == 12) {
+      ASSERT_NE(engine, nullptr) << maker.logger.text;
+      EXPECT_EQ(run(*engine, {5}), (Values{6}));
+    } else {
+      EXPECT_EQ(engine, nullptr);
+      EXPECT_TRUE(maker.logger.has("or of 64 loops and conditions or more")) << maker.logger.text;
+    }
+  }
+}
+
 #if NV_TENSORRT_MAJOR < 10
 TEST(Loops, NeedAnExplicitBatch) {
   Maker maker(0);
