@@ -78,6 +78,7 @@ void fold_focus(Graph&, Rewrites&);
 void fuse_transpose(Graph&, Rewrites&);
 void rows_as_images(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
+void turn_codes(Graph&, Rewrites&);
 
 namespace {
 
@@ -87,6 +88,7 @@ constexpr bool kMakesIntegers = true;
 constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity},
     {"fold_constants", fold_constants},
+    {"turn_codes", turn_codes},
     {"inline_if", inline_if},
     {"loop_invariants", loop_invariants},
     {"shape_of_first", shape_of_first},
