@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/propagate.h"
 #include "ops/attributes/codes.h"
 #include "ops/attributes/moves.h"
 #include "ops/quantized/quant_axis.h"
@@ -42,7 +43,7 @@ class CodeTurner : GraphPass {
     const bool are_bytes = dtype_bytes(codes.dtype()) == 1 && is_quantized_dtype(codes.dtype());
     if (!are_bytes || codes.bytes() > kMostBytes) return;
     const std::optional<s64> axis = axis_behind(transpose, turned, codes.shape());
-    if (!axis || !rewrites_.allow()) return;
+    if (!axis || !may_fold(transpose, codes) || !rewrites_.allow()) return;
     const std::string name = graph_.value(turned.inputs[kCodes]).name;
     Tensor moved = eval_node(transpose, std::vector<Tensor>{codes})[0];
     turned.inputs[kCodes] = graph_.add_constant(name, std::move(moved));
@@ -53,6 +54,12 @@ class CodeTurner : GraphPass {
     turned.origins.insert(turned.origins.end(), transpose.origins.begin(), transpose.origins.end());
     dequantize_[turned.outputs[0]] = turned;
     transpose = std::move(turned);
+  }
+
+  // As other folding does: a file may turn the same weights any number of times.
+  bool may_fold(const Node& transpose, const Tensor& codes) const {
+    FoldingBudget* budget = rewrites_.folding();
+    return budget == nullptr || budget->take(static_cast<f64>(codes.shape().elements()), transpose);
   }
 
   // Where the axis of scales comes to lie; nothing where they lie along several.
