@@ -94,6 +94,9 @@ class DataSource {
   // Loads every sample once, so that a damaged image, a wrong size or a NaN is found before anything is computed. Throws or
   // skips as open() does. `progress` gets (done, total), may be empty, and ends the call by throwing.
   void validate(const std::function<void(int64_t, int64_t)>& progress = {});
+  // The same with as many samples being loaded at a time as there are threads: images are decoded side by side. What it finds is the same, and
+  // `progress` is called by the calling thread.
+  void validate(const std::function<void(int64_t, int64_t)>& progress, int threads);
 
   int64_t size() const;
   // One tensor for each input, of its dtype, with a leading batch dimension of 1.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <system_error>
 
 #include "core/check.h"
 #include "core/memory.h"
+#include "core/side_by_side.h"
 #include "data/data_items.h"
 #include "data/folder_scan.h"
 #include "data/input_statistics.h"
@@ -26,6 +28,25 @@ bool is_array_data(const fs::path& data) {
   const std::string text = data.string();
   if (text.find(".npz:") != text.npos || text.find(".npz[") != text.npos) return true;
   fail(Error::Code::io, "'{}' does not exist", text);
+}
+
+// The inputs, or why there are none.
+struct LoadedSample {
+  std::vector<Tensor> inputs = {};
+  std::optional<Error> error = std::nullopt;
+};
+
+LoadedSample load_sample(const DataSource& data, size_t i) {
+  try {
+    return {.inputs = data.sample(static_cast<s64>(i))};
+  } catch (const Error& error) {
+    if (error.code() == Error::Code::internal) throw;
+    return {.error = error};
+  }
+}
+
+bool has_no_room(const LoadedSample& loaded) {
+  return loaded.error && loaded.error->code() == Error::Code::out_of_memory;
 }
 
 // Evenly spread, so that a part of a folder sorted by class still holds every class; of sequences the first steps.
@@ -107,22 +128,39 @@ void DataSource::Impl::settle_bad(size_t total) const {
 }
 
 void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress) {
+  validate(progress, 1);
+}
+
+void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress, int threads) {
   std::vector<DataItem>& items = impl_->data.items;
   const size_t total = items.size();
   std::vector<DataItem> good;
   InputStatistics statistics(impl_->inputs);
   InputWatch watch(KnownInputs{impl_->inputs, {}, impl_->codes});
-  for (size_t i = 0; i < total; ++i) {
-    try {
-      const std::vector<Tensor> inputs = sample(static_cast<s64>(i));
-      statistics.add(inputs);
-      watch.add(inputs);
+  // In their order: sums of reals are taken.
+  const auto look_at = [&](size_t i, const LoadedSample& loaded) {
+    if (loaded.error) {
+      impl_->data.bad.push_back({name(static_cast<s64>(i)), loaded.error->message()});
+    } else {
+      statistics.add(loaded.inputs);
+      watch.add(loaded.inputs);
       good.push_back(items[i]);
-    } catch (const Error& error) {
-      if (error.code() == Error::Code::internal) throw;
-      impl_->data.bad.push_back({name(static_cast<s64>(i)), error.message()});
     }
     if (progress) progress(static_cast<s64>(i) + 1, static_cast<s64>(total));
+  };
+  const auto at_once = static_cast<size_t>(std::max(threads, 1));
+  for (size_t first = 0; first < total; first += at_once) {
+    std::vector<LoadedSample> block(std::min(at_once, total - first));
+    side_by_side(block.size(), threads,
+                 [&](size_t k) { block[k] = load_sample(*this, first + k); });
+    // What has no room beside others has some alone.
+    const bool one_by_one = block.size() > 1 && std::ranges::any_of(block, has_no_room);
+    for (size_t k = 0; one_by_one && k < block.size(); ++k) block[k] = {};
+    for (size_t k = 0; k < block.size(); ++k) {
+      if (one_by_one) block[k] = load_sample(*this, first + k);
+      look_at(first + k, block[k]);
+      block[k] = {};
+    }
   }
   items = std::move(good);
   impl_->settle_bad(total);

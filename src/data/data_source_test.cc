@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 
 #include "data/npz.h"
@@ -149,6 +150,49 @@ TEST(ImageFolder, BadFilesAreAnErrorOrANamedSkip) {
   std::filesystem::remove(folder / "1.png");
   std::filesystem::remove(folder / "5.png");
   refuse(options, kImageInput, {"nothing is left"});
+}
+
+TEST(ImageFolder, ThreadsThatLoadChangeNothing) {
+  const TempFolder folder;
+  std::vector<u8> cut = testdata_bytes("rgb.jpg");
+  cut.resize(cut.size() - 40);
+  for (int i = 0; i < 11; ++i) {
+    const std::string name = std::string(1, static_cast<char>('a' + i));
+    if (i % 4 == 3)
+      folder.write(name + ".jpg", cut);
+    else
+      folder.copy(i % 2 == 0 ? "rgb.png" : "rgb.jpg", name + ".png");
+  }
+  DataOptions options = at(folder.path());
+  options.skip_bad = true;
+  DataSource one = open(options, kImageInput);
+  one.validate();
+  ASSERT_EQ(one.size(), 9);
+  ASSERT_EQ(one.skipped().size(), 2u);
+  for (const int threads : {2, 4, 16}) {
+    DataSource many = open(options, kImageInput);
+    s64 calls = 0;
+    many.validate(
+        [&, caller = std::this_thread::get_id()](s64 done, s64) {
+          EXPECT_EQ(done, ++calls);
+          EXPECT_EQ(std::this_thread::get_id(), caller);
+        },
+        threads);
+    EXPECT_EQ(names(many), names(one));
+    ASSERT_EQ(many.skipped().size(), one.skipped().size());
+    for (size_t i = 0; i < one.skipped().size(); ++i)
+      EXPECT_EQ(many.skipped()[i].name, one.skipped()[i].name);
+    EXPECT_EQ(many.profiles(), one.profiles());
+    ASSERT_EQ(many.summaries().size(), 1u);
+    EXPECT_EQ(many.summaries()[0].mean, one.summaries()[0].mean);
+  }
+  DataSource stopped = open(options, kImageInput);
+  EXPECT_THROW(stopped.validate(
+                   [](s64 done, s64) {
+                     if (done == 3) throw std::runtime_error("stop");
+                   },
+                   4),
+               std::runtime_error);
 }
 
 TEST(ImageFolder, FoldersWithoutUse) {

@@ -102,7 +102,8 @@ void observe_files(const Calibrating& work) {
   Calibration& into = work.into;
   DataSource data = DataSource::open(with_found(options, work.model), input_infos(graph));
   data.validate(
-      [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
+      [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); },
+      stage.threads);
   check_inputs_change(input_infos(graph), data.summaries(), options);
   observe_samples(work, *feed_of(data, input_infos(graph)));
   into.inputs = data.summaries();
