@@ -44,6 +44,33 @@ TEST(FoldConstants, WhatSizesTellIsLeftToTheRunWhereTwoSizesTellTheSame) {
   EXPECT_FALSE(graph.value(graph.outputs[0]).type.shape.is_static());
 }
 
+// The samples agree in what is made of a question that each answers alike, or of a bound that all pass.
+TEST(FoldConstants, WhatIsMadeOfAnswersAboutSizesIsLeftToTheRun) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,4]) {
+    const %zero: s64[] = {0}
+    const %one: s64[] = {1}
+    const %six: s64[1] = {6}
+    const %ten: f32[] = {10}
+    const %twenty: f32[] = {20}
+    %s: s64[] = Shape(%x) name "s"
+    %batch: s64[] = Gather(%s, %zero) name "batch"
+    %width: s64[] = Gather(%s, %one) name "width"
+    %single: bool[] = Equal(%batch, %one) name "single"
+    %chosen: f32[] = Where(%single, %ten, %twenty) name "chosen"
+    %n: s64[] = Shape(%x) {end=1} name "n"
+    %bound: s64[] = Max(%n, %six) name "bound"
+    %scalar: s64[] = Squeeze(%bound) name "scalar"
+    %range: s64[] = Range(%zero, %scalar, %one) name "range"
+    %columns: s64[] = Range(%zero, %width, %one) name "columns"
+    return %chosen, %range, %columns
+  })",
+                            find_op);
+  run_passes(graph, float_passes(), {}, nullptr);
+  EXPECT_EQ(count_of(graph, "Where"), 1);
+  EXPECT_EQ(count_of(graph, "Squeeze"), 1);
+  EXPECT_EQ(count_of(graph, "Range"), 1) << "that of the columns is folded";
+}
+
 TEST(FoldingBudget, LeavesHoursOfWorkToTheRun) {
   const Graph einsum = folded(R"(const %s: s64[1] = {1000}
     %c: f32[1000] = ConstantOfShape(%s) name "c"
