@@ -26,9 +26,10 @@ void become_training(NodeParser& parser) {
   parser.become("BatchStatisticsNormalization");
 }
 
-// Before there was an attribute for it, five outputs were what said so; the last two, saved for gradients, are of training alone.
+// Before there was an attribute for it, five outputs were what said so, in opset 6 with is_test=0.
 bool trains_by_outputs(const NodeParser& parser) {
-  return parser.opset < 14 && parser.node.outputs.size() == 5;
+  return parser.opset < 14 && parser.node.outputs.size() == 5 &&
+         parser.node.attrs.i("is_test", 0) == 0;
 }
 
 void parse(NodeParser& parser) {
@@ -41,7 +42,6 @@ void parse(NodeParser& parser) {
   }
   if (trains_by_outputs(parser)) {
     for (const char* name : {"spatial", "is_test"}) attrs.erase(name);
-    parser.node.outputs.resize(3);
     return parser.become("BatchStatisticsNormalization");
   }
   if (parser.node.outputs.size() > 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BatchNormalization with training_mode=1: every channel is normalized by the batch's own mean and variance, and the given
-// running statistics move towards those. Outputs Y, running_mean, running_var.
+// running statistics move towards those. Outputs Y, running_mean, running_var; before opset 14 also what was measured, the mean and 1 / deviation.
 #include <cmath>
 
 #include "core/check.h"
@@ -37,7 +37,7 @@ void infer(Inference& inference) {
   }
   inference.same_as_input(kX);
   for (size_t i = 1; i < inference.node.outputs.size(); ++i) {
-    inference.output(inference.inputs[kMean + i - 1].dtype, Shape{x[1]});
+    inference.output(inference.inputs[kMean + (i - 1) % 2].dtype, Shape{x[1]});
   }
 }
 
@@ -75,18 +75,26 @@ void move_running(const Eval& eval, size_t i, std::span<const f32> measured) {
   running.store();
 }
 
+void save(const Eval& eval, size_t i, std::span<const f32> measured) {
+  if (eval.outputs.size() <= i || eval.outputs[i].data == nullptr) return;
+  const FloatOutput saved(eval.outputs[i]);
+  for (s64 c = 0; c < std::ssize(measured); ++c) saved[c] = measured[static_cast<size_t>(c)];
+  saved.store();
+}
+
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[kX].shape;
   const f32 epsilon = attribute_of<&BatchStatisticsAttributes::epsilon>(eval.node);
   const s64 pixels = dims_product(shape, 2, shape.rank());
   const FloatInput x(eval, kX), scale(eval, kScale), bias(eval, kBias);
   const FloatOutput y(eval.outputs[0]);
-  std::vector<f32> means, variances;
+  std::vector<f32> means, variances, scales;
   for (s64 c = 0; c < shape[1]; ++c) {
     const Statistics measured = statistics(x, shape, c);
     means.push_back(static_cast<f32>(measured.mean));
     variances.push_back(static_cast<f32>(measured.variance));
-    const Moments m{means.back(), 1.0f / std::sqrt(variances.back() + epsilon)};
+    scales.push_back(1.0f / std::sqrt(variances.back() + epsilon));
+    const Moments m{means.back(), scales.back()};
     for (s64 i = 0; i < shape[0] * pixels; ++i) {
       const s64 at = (i / pixels * shape[1] + c) * pixels + i % pixels;
       y[at] = normalize(x[at], m, scale[c], bias[c]);
@@ -95,6 +103,8 @@ void eval(const Eval& eval) {
   y.store();
   move_running(eval, 1, means);
   move_running(eval, 2, variances);
+  save(eval, 3, means);
+  save(eval, 4, scales);
 }
 
 }  // namespace
@@ -102,7 +112,7 @@ void eval(const Eval& eval) {
 extern constinit const OpDef kBatchStatisticsNormalization{.name = "BatchStatisticsNormalization",
                                                            .domain = "octet",
                                                            .inputs = {5, 5},
-                                                           .outputs = {1, 3},
+                                                           .outputs = {1, 5},
                                                            .infer = infer,
                                                            .eval = eval};
 }  // namespace octet

@@ -187,7 +187,8 @@ TEST(BatchNormalization, ByHandAndErrors) {
   // Before opset 14 five outputs say that it trains.
   const testing::Parsed trains = testing::parse("BatchNormalization", 13, {}, {}, 5);
   EXPECT_EQ(trains.node.op->name, "BatchStatisticsNormalization");
-  EXPECT_EQ(trains.node.outputs.size(), 3);
+  EXPECT_EQ(trains.node.outputs.size(), 5);
+  EXPECT_THROW(testing::parse("BatchNormalization", 6, {}, {{"is_test", s64{1}}}, 5), Error);
   EXPECT_THROW(testing::parse("BatchNormalization", 13, {}, {}, 2), Error);
   EXPECT_THROW(testing::parse("BatchNormalization", 15, {}, {}, 5), Error);
 }
