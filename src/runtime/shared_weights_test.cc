@@ -10,6 +10,7 @@
 #include "backends/cpu/device.h"
 #include "core/memory.h"
 #include "graph/interpret.h"
+#include "graph/text.h"
 #include "octet/limits.h"
 #include "ops/registry.h"
 #include "plan/prepared_store.h"
@@ -149,6 +150,51 @@ TEST(SharedWeights, GiveTheBitsOfTheReference) {
     }
   }
   EXPECT_EQ(store->size(), 0u);
+}
+
+// Each packs the one set of weights in another order; signals pack those of a line.
+TEST(SharedWeights, TransposedConvolutionsOfOneSetOfWeightsHaveAnOrderEach) {
+  Model model;
+  const Tensor weights = [] {
+    Tensor tensor(Dtype::f32, Shape{4, 8, 3, 3});
+    std::mt19937 random(5);
+    for (f32& w : tensor.mutable_as<f32>())
+      w = static_cast<f32>(static_cast<s32>(random() % 9) - 4);
+    return tensor;
+  }();
+  model.graph = parse_graph(R"(graph "g"(%x: f32[?,4,5,6], %z: f32[?,4,30]) {
+    const %w: f32[4,8,3,3] = #0
+    const %v: f32[4,8,9] = #1
+    %a: f32[] = ConvTranspose(%x, %w) {strides=ints[2, 2]}
+    %b: f32[] = ConvTranspose(%x, %w) {pads=ints[1, 1, 1, 1], strides=ints[2, 2]}
+    %c: f32[] = ConvTranspose(%x, %w) {strides=ints[1, 3]}
+    %d: f32[] = ConvTranspose(%x, %w) {dilations=ints[2, 1], strides=ints[1, 2]}
+    %e: f32[] = ConvTranspose(%z, %v) {strides=ints[2]}
+    %f: f32[] = ConvTranspose(%z, %v) {pads=ints[4, 3], strides=ints[3]}
+    return %a, %b, %c, %d, %e, %f
+  })",
+                            find_op, [&](s64 index, const TensorType&) {
+                              return index == 0 ? weights : weights.reshaped(Shape{4, 8, 9});
+                            });
+  const auto shared = std::make_shared<const Model>(std::move(model));
+  const auto store = std::make_shared<PreparedStore>();
+  Context first = Inside::context(shared, {}, store);
+  Context second = Inside::context(shared, {.threads = 2}, store);
+  for (const s64 batch : {1, 3}) {
+    std::vector<Tensor> inputs;
+    for (const Shape& shape : {Shape{batch, 4, 5, 6}, Shape{batch, 4, 30}}) {
+      inputs.emplace_back(Dtype::f32, shape);
+      f32 next = -7.0f;
+      for (f32& x : inputs.back().mutable_as<f32>()) x = next = next > 6.0f ? -6.5f : next + 1.0f;
+    }
+    // Sums of small whole numbers have one value in any order.
+    const std::vector<Tensor> want = interpret(shared->graph, inputs);
+    for (Context* context : {&first, &second}) {
+      const std::vector<Tensor> got = context->run(inputs);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_TRUE(equal(got[i], want[i])) << i << " batch " << batch;
+    }
+  }
 }
 
 // Created, run with several shapes and destroyed all the time, on one engine: run under the thread sanitizer too.

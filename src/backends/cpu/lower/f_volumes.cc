@@ -65,6 +65,15 @@ VolumeProduct::Strips::Strips(const VolumeSpec& spec) {
   count = planes * in_plane;
 }
 
+namespace {
+
+// Panels of weights of a group, and of all.
+s64 group_panels(const VolumeSpec& spec) {
+  return parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors);
+}
+
+}  // namespace
+
 VolumeProduct::VolumeProduct(const VolumeSpec& spec, const BindArgs& bind)
     : spec_(spec),
       strips_(spec),
@@ -74,6 +83,8 @@ VolumeProduct::VolumeProduct(const VolumeSpec& spec, const BindArgs& bind)
   const auto& [d, h, w] = g.window.axes;
   const s64 channels = g.in_channels_per_group();
   const bool joined = g.groups == 1 && w.dilation == 1 && strips_.pixel == channels;
+  if (macs(g) > kSerialMacs)
+    panel_parts_ = std::min(g.groups * group_panels(spec), parts(spec.threads, strips_.count));
   run_length_ = channels * (joined ? w.kernel : 1);
   for (s64 z = 0; z < d.kernel; ++z) {
     for (s64 y = 0; y < h.kernel; ++y) {
@@ -94,10 +105,10 @@ s64 VolumeProduct::workspace_bytes(const VolumeSpec& spec) {
 
 void VolumeProduct::operator()(const StepArgs& args) const noexcept {
   const auto body = [&](s64 begin, s64 end, int thread) {
-    for (s64 i = begin; i < end; ++i) run(args, unit_at(i), thread);
+    for (s64 i = begin; i < end; ++i) run(args, i, thread);
   };
   if (macs(spec_.geometry) <= kSerialMacs) return body(0, strips_.count, 0);
-  pool_of(args).parallel_for(strips_.count, body);
+  pool_of(args).parallel_for(strips_.count * panel_parts_, body);
 }
 
 VolumeProduct::Unit VolumeProduct::unit_at(s64 index) const noexcept {
@@ -113,14 +124,15 @@ VolumeProduct::Unit VolumeProduct::unit_at(s64 index) const noexcept {
           std::min(strips_.columns, w.out - column)};
 }
 
-void VolumeProduct::run(const StepArgs& args, const Unit& unit, int thread) const noexcept {
+void VolumeProduct::run(const StepArgs& args, s64 index, int thread) const noexcept {
   f32* const pixels = reinterpret_cast<f32*>(args.workspace) + thread * elements(spec_, strips_);
+  const Unit unit = unit_at(index / panel_parts_);
   copy(reinterpret_cast<const f32*>(args.inputs[kX]), unit, pixels);
-  const s64 width = spec_.kernel.lanes * kPanelVectors;
-  for (s64 group = 0; group < spec_.geometry.groups; ++group) {
-    for (s64 first = 0; first < spec_.geometry.out_channels_per_group(); first += width)
-      run_panel(args, unit, pixels, {group, first});
-  }
+  const s64 width = spec_.kernel.lanes * kPanelVectors, of_group = group_panels(spec_);
+  const s64 panels = spec_.geometry.groups * of_group, part = index % panel_parts_;
+  const s64 end = panels * (part + 1) / panel_parts_;
+  for (s64 panel = panels * part / panel_parts_; panel < end; ++panel)
+    run_panel(args, unit, pixels, {panel / of_group, panel % of_group * width});
 }
 
 void VolumeProduct::copy(const f32* x, const Unit& unit, f32* to) const noexcept {

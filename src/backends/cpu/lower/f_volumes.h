@@ -55,7 +55,7 @@ class VolumeProduct {
 
   static s64 elements(const VolumeSpec& spec, const Strips& strips);  // of a thread
   Unit unit_at(s64 index) const noexcept;
-  void run(const StepArgs& args, const Unit& unit, int thread) const noexcept;
+  void run(const StepArgs& args, s64 index, int thread) const noexcept;
   void copy(const f32* x, const Unit& unit, f32* to) const noexcept;
   void copy_row(const f32* from, const Unit& unit, f32* to) const noexcept;
   void run_panel(const StepArgs& args, const Unit& unit, f32* pixels,
@@ -67,7 +67,8 @@ class VolumeProduct {
   std::shared_ptr<const PackedPanels> packed_;
   std::vector<long> runs_;
   s64 run_length_;
-  s64 out_elements_;  // of a channel
+  s64 out_elements_;     // of a channel
+  s64 panel_parts_ = 1;  // of a strip, where there are fewer of those than threads
 };
 
 // Of a step that runs all of them one after another: all but its name, its preparations and how it is bound.
