@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/lower/f_common.h"
 
+#include <algorithm>
+
 namespace octet {
 
 bool all_f32(const LowerRequest& request) {
@@ -62,6 +64,14 @@ std::string image_conv_reject(const LowerRequest& request) {
   if (request.has_input(3)) return "a residual is added";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
   return {};
+}
+
+std::string span_reject(const Window& window) {
+  constexpr s64 kMostTimes = 4, kSmall = 64;
+  const auto is_wide = [](const WindowAxis& axis) {
+    return axis.extent() > kMostTimes * (axis.in + axis.out) + kSmall;
+  };
+  return std::ranges::any_of(window.axes, is_wide) ? "its windows lie mostly in padding" : "";
 }
 
 }  // namespace octet

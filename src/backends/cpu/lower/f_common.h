@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/cpu/device.h"
+#include "ops/shared/window.h"
 #include "plan/offer.h"
 
 namespace octet {
@@ -51,6 +52,8 @@ Tensor prepared_tensor(const BindArgs& bind, size_t i);
 std::string float_reject(const LowerRequest& request);
 // The same of what oneDNN computes, whose kernels are those of x86-64.
 std::string dnnl_reject(const LowerRequest& request);
+// Windows that lie mostly in padding, whose span kernels copy or add up in sizes that would wrap, oneDNN's too. Empty: they do not.
+std::string span_reject(const Window& window);
 // Why our kernels of an image's convolution with constant weights, and nothing added, do not take it, its types apart; empty: they may.
 std::string image_conv_reject(const LowerRequest& request);
 

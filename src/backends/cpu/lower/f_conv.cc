@@ -188,7 +188,8 @@ std::string reject(const LowerRequest& request) {
     return "the bias is not constant";
   if (request.constant(kResidual) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  return {};
+  return span_reject(
+      conv_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape).window);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ Offer lower_f_conv_panels(const LowerRequest& request) {
   if (std::string reason = panel_conv_reject(request); !reason.empty()) return Reject{reason};
   const Shape& taps = request.inputs[1].shape;
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, taps);
+  if (std::string reason = span_reject(g.window); !reason.empty()) return Reject{reason};
   const Isa isa = isa_of(request.target);
   const PanelSpec spec{.geometry = g,
                        .kernel = panel_kernel(request),

@@ -97,7 +97,9 @@ std::string reject(const LowerRequest& request) {
   if (request.has_input(kBias) && request.constant(kBias) == nullptr)
     return "the bias is not constant";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  return {};
+  return span_reject(conv_transpose_geometry(request.node, request.inputs[kX].shape,
+                                             request.inputs[kWeights].shape)
+                         .window);
 }
 
 }  // namespace

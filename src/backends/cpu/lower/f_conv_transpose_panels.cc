@@ -134,6 +134,10 @@ Offer lower_f_conv_transpose_panels(const LowerRequest& request) {
     return Reject{fmt::format("its outputs have {} phases", count)};
   const std::vector<ConvPhase> phases = phases_of(whole);
   if (phases.empty()) return Reject{"no tap reaches some of the outputs"};
+  for (const ConvPhase& phase : phases) {
+    if (std::string reason = span_reject(phase.geometry.window); !reason.empty())
+      return Reject{reason};
+  }
   if (has_idle_lanes(whole, panel_kernel(isa_of(request.target))) && dnnl_reject(request).empty())
     return Reject{"groups have too few channels"};
   return whole.window.rank == 2 ? image_candidate(request, whole, phases)

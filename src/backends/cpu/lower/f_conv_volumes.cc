@@ -38,6 +38,7 @@ Offer lower_f_conv_volumes(const LowerRequest& request) {
                   .residual = request.has_input(kResidual),
                   .threads = request.target.threads};
   const ConvGeometry& g = spec.geometry;
+  if (std::string reason = span_reject(g.window); !reason.empty()) return Reject{reason};
   for (size_t axis = 0; axis < 3; ++axis) spec.out[axis].size = g.window.axes[axis].out;
   if (has_idle_lanes(g, spec.kernel) && dnnl_reject(request).empty())
     return Reject{"groups have too few channels"};

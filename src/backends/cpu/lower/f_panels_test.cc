@@ -385,6 +385,28 @@ TEST(FloatWinograd, SaysWhyNot) {
   EXPECT_EQ(run_probe(large, lower_f_conv_winograd).reject, "a weight is too large");
 }
 
+// A copy of all that such a window spans would be of terabytes, or its size would wrap.
+TEST(FloatPanels, WindowsThatLieInPaddingAreRefused) {
+  OCTET_NEEDS_VECTORS();
+  constexpr s64 kFar = (s64{1} << 31) - 64;
+  const auto reason = [](Probe probe, Offer (*lowering)(const LowerRequest&)) {
+    probe.isa = hardware_isa();
+    return run_probe(probe, lowering).reject;
+  };
+  const char* const kReason = "its windows lie mostly in padding";
+  const Case image{{1, 4, 8, 8}, {8, 4, 2, 2}, {1, 1}, {kFar, kFar, 0, 0}, {kFar, kFar}};
+  EXPECT_EQ(reason(conv_probe(image), lower_f_conv_panels), kReason);
+  if (hardware_has(Isa::avx2)) {
+    EXPECT_EQ(reason(conv_probe(image), lower_f_conv), kReason);
+  }
+  Probe signal = conv_probe({{1, 4, 64}, {8, 4, 2}, {1}, {kFar, 0}, {kFar}});
+  signal.inputs[0].layout = Layout::linear;
+  EXPECT_EQ(reason(signal, lower_f_conv_volumes), kReason);
+  const TransposedCase transposed{
+      {1, 4, 8, 8}, {4, 8, 2, 2}, {1, 1}, {kFar, kFar, 0, 0}, {kFar, kFar}};
+  EXPECT_EQ(reason(transposed_probe(transposed), lower_f_conv_transpose_panels), kReason);
+}
+
 TEST(FloatPanels, SayWhyNot) {
   Probe probe = conv_probe({{1, 16, 9, 9}, {16, 1, 3, 3}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 16});
   probe.isa = first_simd_level();
