@@ -178,8 +178,23 @@ TEST_P(GpuConv, EveryKernelGivesTheBytesOfTheCpu) {
   std::printf("\n");
 }
 
-// What a device keeps of shared weights belongs to a layer's window and to what ends its products as well.
-void expect_shared_weights(const ConvCase& c, const std::function<void(Graph&, Node&)>& change) {
+// Of each step that such a kernel takes the first of those; how many steps it takes.
+Plan with_family(Plan plan, const std::string& family, int& steps) {
+  steps = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const std::vector<Candidate> kernels = plan.steps[i].kernels;
+    const auto found = std::ranges::find_if(
+        kernels, [&](const Candidate& candidate) { return candidate.kernel.starts_with(family); });
+    if (found == kernels.end()) continue;
+    plan = with_kernel(std::move(plan), i, *found);
+    ++steps;
+  }
+  return plan;
+}
+
+// What a device keeps of shared weights belongs to a layer's window and to what ends its products as well. By the kernels of a family, or by those that are chosen.
+void expect_shared_weights(const ConvCase& c, const std::function<void(Graph&, Node&)>& change,
+                           const std::string& family = {}) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
@@ -192,13 +207,20 @@ void expect_shared_weights(const ConvCase& c, const std::function<void(Graph&, N
   other.outputs = {result};
   graph.nodes.push_back(std::move(other));
   graph.outputs.push_back(result);
-  const Target target = make_target(device->name(), 1, nullptr);
+  Target target = make_target(device->name(), 1, nullptr);
+  target.keep_others = !family.empty();
+  Plan plan = make_plan(graph, one.shapes(), target);
+  if (!family.empty()) {
+    int steps = 0;
+    plan = with_family(std::move(plan), family, steps);
+    EXPECT_EQ(steps, 2) << c.text();
+  }
   if (only_compiles()) {
-    compile_kernels(make_plan(graph, one.shapes(), target));
+    compile_kernels(plan);
     return;
   }
   const std::vector<Tensor> want = interpret(graph, one.inputs()),
-                            got = run_on(graph, one.inputs(), target);
+                            got = run_plan(std::move(plan), one.inputs(), target);
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i)
     EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0)
@@ -213,6 +235,27 @@ TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEdges) {
           dilated.attrs.set("pads", std::vector<s64>{2, 2, 2, 2});
           dilated.attrs.set("dilations", std::vector<s64>{2, 2});
         });
+  }
+}
+
+// Tiles of any size, and windows of any dilation, read the same words of taps.
+TEST(GpuConv, DepthwiseTilesShareWeights) {
+  for (const s64 size : {14, 23}) {
+    expect_shared_weights(
+        {.batch = 4,
+         .channels = 40,
+         .height = size,
+         .width = size,
+         .outputs = 40,
+         .kernel = 7,
+         .pad = 3,
+         .groups = 40,
+         .zero_x = 117},
+        [](Graph&, Node& dilated) {
+          dilated.attrs.set("pads", std::vector<s64>{6, 6, 6, 6});
+          dilated.attrs.set("dilations", std::vector<s64>{2, 2});
+        },
+        "depthwise_tile");
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include <random>
 
-#include "backends/cuda/device.h"
 #include "half_depthwise.h"
 #include "half_plans.h"
 
@@ -27,11 +26,6 @@ class GpuHalfNeighbors : public HalfPlans {
       if (step.candidate.kernel.starts_with("depthwise_real")) return step.node;
     }
     return plan.graph.nodes.size();
-  }
-  // Turing has tensor cores for f16 alone: products of f32 are terms of bf16.
-  bool has_products_of(const std::string& type) const {
-    const auto& gpu = static_cast<const cuda::CudaDevice&>(*device_);
-    return type == "f16" || gpu.chip().has(cuda::Instruction::mma_bf16);
   }
 };
 
@@ -215,7 +209,8 @@ TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
       const Graph graph = parse_graph(
           text + fmt::format("  %y: f32[2,16,9,7] = Conv({}, %v)\n  return %y\n}}", s), find_op);
       const std::vector<std::string> names = kernels(graph);
-      if (has_products_of(type)) {
+      // Turing has tensor cores for f16 alone, and products of f32 are terms of bf16.
+      if (type == std::string("f16") || multiplies(*device_, "bf16")) {
         EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
             << type << ": " << sum;
       }
@@ -250,7 +245,8 @@ TEST_F(GpuHalfNeighbors, ResidualsBehindRoundedProductsAreTheirEnds) {
       const Graph graph = parse_graph(
           text + fmt::format("  %y: f32[2,1,9,16] = MatMul({}, %v)\n  return %y\n}}", t), find_op);
       const std::vector<std::string> names = kernels(graph);
-      if (has_products_of(type)) {
+      // Turing has tensor cores for f16 alone, and products of f32 are terms of bf16.
+      if (type == std::string("f16") || multiplies(*device_, "bf16")) {
         EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
             << type << ": " << sum;
       }

@@ -31,17 +31,6 @@ std::vector<Shape> shapes_of(std::span<const Tensor> inputs) {
   return shapes;
 }
 
-std::vector<Tensor> run_plan(Plan plan, std::span<const Tensor> inputs, const Target& target) {
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
-  for (Tensor& output : outputs) std::memset(output.mutable_data(), 0x5A, output.bytes());
-  Queues queues(target);
-  PreparedStore store;
-  BoundPlan bound(std::move(plan), queues, store);
-  for (int run = 0; run < 2; ++run) bound.run(inputs, outputs);
-  return outputs;
-}
-
 size_t step_of(const Plan& plan, size_t node) {
   const auto at = std::ranges::find(plan.steps, static_cast<u32>(node), &PlanStep::node);
   return static_cast<size_t>(at - plan.steps.begin());
@@ -131,6 +120,17 @@ bool is_emulated(const Device& device) {
 int case_count(int otherwise) {
   const char* asked = std::getenv("OCTET_TEST_CASES");
   return asked != nullptr ? std::atoi(asked) : otherwise;
+}
+
+std::vector<Tensor> run_plan(Plan plan, std::span<const Tensor> inputs, const Target& target) {
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
+  for (Tensor& output : outputs) std::memset(output.mutable_data(), 0x5A, output.bytes());
+  Queues queues(target);
+  PreparedStore store;
+  BoundPlan bound(std::move(plan), queues, store);
+  for (int run = 0; run < 2; ++run) bound.run(inputs, outputs);
+  return outputs;
 }
 
 std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,

@@ -23,6 +23,8 @@ bool is_emulated(const Device& device);
 // How many cases of a sweep: the environment's OCTET_TEST_CASES, else so many.
 int case_count(int otherwise);
 
+// Runs it twice, with weights that its steps share.
+std::vector<Tensor> run_plan(Plan plan, std::span<const Tensor> inputs, const Target& target);
 std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
                            const Target& target);
 
