@@ -91,6 +91,19 @@ class GpuRecord(unittest.TestCase):
         suite["unfinished"] = ["GpuConv.All"]
         self.assertEqual(list(check_gpu_record.problems_of(record)), ["steps: GpuConv.All was ended by time, and counts as failed"])
 
+    def test_a_restored_file_counts_as_recorded(self):
+        name = "families/attention/kernel.cu"
+        now = check_gpu_record.digest_of(check_gpu_record.bytes_of(check_gpu_record.CUDA / name))
+        restored = {name: {"commit": "1234abc", "recorded": "newer", "now": now, "why": "it failed", "tests": ["GpuConv.All"]}}
+        tool = {"errors": 0, "tests": 3, "exit": 0, "failed": ["GpuConv.All"]}
+        record = {"hash_form": check_gpu_record.FORM, "kernels_hash": check_gpu_record.kernels_hash(restored=restored), "restored": restored,
+                  "sanitizer": {"memcheck": tool}}
+        self.assertEqual(list(check_gpu_record.problems_of(record)), [])
+        tool["failed"].append("GpuConv.Few")
+        self.assertEqual(list(check_gpu_record.problems_of(record)), ["memcheck: GpuConv.Few failed"])
+        restored[name]["now"] = "other code"
+        self.assertEqual(len(list(check_gpu_record.problems_of(record))), 2)
+
     def test_a_record_of_the_first_form_still_holds(self):
         record = {"kernels_hash": check_gpu_record.kernels_hash(1), "kernels": {}}
         self.assertEqual(list(check_gpu_record.problems_of(record)), [])

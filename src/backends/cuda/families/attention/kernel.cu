@@ -54,9 +54,6 @@ __device__ __forceinline__ void multiply_keys(const Team& team, Scores& acc) {
   products_end();
 }
 
-// Whether no warpgroup has a key from own key `own` on, a constant.
-__device__ __forceinline__ bool is_behind_keys(s32 own) { return kKeys < kPaddedKeys && key_of(0, own) >= kKeys; }
-
 // f(chunk, place in it, key, index in it, whether there is such a key) for all scores of a row.
 template <class F>
 __device__ __forceinline__ void each_score(const Team& team, s32 half, const F& f) {
@@ -66,13 +63,8 @@ __device__ __forceinline__ void each_score(const Team& team, s32 half, const F& 
 #pragma unroll
     for (s32 i = 0; i < 16; ++i) {
       const s32 own = c * 64 + i / 2 * 8, key = key_of(team.wg, own) + 2 * team.q + i % 2;
-      f(c, i / 2 * 4 + 2 * half + i % 2, key, i, !is_behind_keys(own) && (own + 8 <= kWhole || key < kKeys));
+      f(c, i / 2 * 4 + 2 * half + i % 2, key, i, own + 8 <= kWhole || key < kKeys);
     }
-}
-
-// Whether there are none of the warp's queries in half a tile that begins with query `first`: the last tile may have few, and powers and codes are most of its work.
-__device__ __forceinline__ bool has_no_query(s32 first, s32 half) {
-  return kQueries % 64 != 0 && first + (s32)(threadIdx.x % 128 / 32) * 16 + 8 * half >= kQueries;
 }
 
 // What both warpgroups of a team know of a row, for each of four threads.
@@ -116,8 +108,7 @@ __device__ __forceinline__ void find_masked_extremes(const Team& team, const Hea
 #pragma unroll
     for (s32 j = 0; j < kAtOnce; ++j)
 #pragma unroll
-      for (s32 half = 0; half < kRowsOfMask; ++half)
-        if (!is_behind_keys((first_j + j) * 8)) masks[j][half] = masks_of(team, rows[half], (first_j + j) * 8);
+      for (s32 half = 0; half < kRowsOfMask; ++half) masks[j][half] = masks_of(team, rows[half], (first_j + j) * 8);
 #pragma unroll
     for (s32 j = 0; j < kAtOnce; ++j)
 #pragma unroll
@@ -127,7 +118,6 @@ __device__ __forceinline__ void find_masked_extremes(const Team& team, const Hea
           const s32 own = (first_j + j) * 8, key = key_of(team.wg, own) + 2 * team.q + e;
           s32& sum = acc[own / 64][own % 64 / 8 * 4 + 2 * half + e];
           const float2 mask = masks[j][half % kRowsOfMask];
-          if (is_behind_keys(own)) continue;
           const f32 score = f32_mul(f32_sub(f32_bits(sum), base[half]), value_of(s.score_multiplier));
           const f32 x = f32_add(score, mask_number(e == 0 ? mask.x : mask.y));
           if (kKeys == kPaddedKeys || key < kKeys) found.most[half] = fmaxf(found.most[half], x);
@@ -190,7 +180,7 @@ __device__ __forceinline__ void raise(const Team& team, Scores& acc, s32 half, f
   each_score(team, half, [&](s32 c, s32 at, s32, s32 i, bool there) {
     const f32 x = s.masked ? f32_bits(acc[c][at]) : f32_mul(f32_sub(f32_bits(acc[c][at]), base), value_of(s.score_multiplier));
     const f32 raised = s.masked ? math_exp_of_least(f32_sub(x, most)) : kNormal ? math_exp_normal(f32_sub(x, most)) : seldom_exp(f32_sub(x, most));
-    const f32 power = there ? raised : 0.0f;  // of what is behind all keys nothing is computed
+    const f32 power = there ? raised : 0.0f;
     acc[c][at] = bits_of(power);
     f32& lane = lanes[kSplit == 1 ? i / 2 % 2 : 0][i % 2];
     lane = f32_add(lane, power);
@@ -198,13 +188,12 @@ __device__ __forceinline__ void raise(const Team& team, Scores& acc, s32 half, f
 }
 
 // Powers of all own keys, and the sum of each row.
-__device__ __forceinline__ void find_sums(const Team& team, Scores& acc, const f32 (&base)[2], s32 first, const Extremes& found, f32 (&sums)[2]) {
+__device__ __forceinline__ void find_sums(const Team& team, Scores& acc, const f32 (&base)[2], const Extremes& found, f32 (&sums)[2]) {
   f32 lanes[2][2][2] = {};
   // Powers of less would not be normal numbers.
   const bool normal = s.masked ? false : __all_sync(~0u, f32_sub(found.least[0], found.most[0]) >= -87.0f && f32_sub(found.least[1], found.most[1]) >= -87.0f);
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
-    if (has_no_query(first, half)) continue;
     if (normal) {
       raise<true>(team, acc, half, base[half], found.most[half], lanes[half]);
     } else {
@@ -248,16 +237,9 @@ __device__ __forceinline__ u32 of_keys(const Team& team, s32 own, u32 word) {
 }
 
 // Powers become codes, four to a word.
-__device__ __forceinline__ void make_codes(const Team& team, Scores& acc, const f32 (&sums)[2], s32 first, Codes& codes) {
+__device__ __forceinline__ void make_codes(const Team& team, Scores& acc, const f32 (&sums)[2], Codes& codes) {
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
-    if (has_no_query(first, half)) {
-#pragma unroll
-      for (s32 c = 0; c < kChunks; ++c)
-#pragma unroll
-        for (s32 i = 0; i < 4; ++i) codes[c][i][half] = 0;
-      continue;
-    }
     const ShareWords<OwnShares, Seldom> shares(sums[half]);
     if (shares.beyond) {
 #pragma unroll
@@ -404,9 +386,9 @@ __device__ __forceinline__ void attend(const Team& team, const Heads& heads, s32
   if (kSplit == 1) team.meet();
   if (tile + kTeams < end) load_queries(team, heads, tile + kTeams);
   f32 sums[2];
-  find_sums(team, acc, base, tile * 64, found, sums);
+  find_sums(team, acc, base, found, sums);
   Codes codes;
-  make_codes(team, acc, sums, tile * 64, codes);
+  make_codes(team, acc, sums, codes);
   Contexts out;
   multiply_values(team, codes, out);
   s32 of_shares[2];
