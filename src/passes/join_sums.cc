@@ -30,6 +30,7 @@ class SumJoiner : GraphPass {
   // An Add of f32 and a constant, which input that is; -1: it is none.
   int constant_of(const Node& add) const {
     if (!is_op(add, "Add") || add.inputs.size() != 2) return -1;
+    if (shape_of(add.outputs[0]).is_unknown()) return -1;  // the constant may add axes
     for (const int i : {0, 1}) {
       const Tensor* constant = graph_.constant_input(add, static_cast<size_t>(i));
       const bool adds =
