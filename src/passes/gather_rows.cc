@@ -100,10 +100,12 @@ class RowGatherer : GraphPass {
     return roll ? roll->x : kNoValue;
   }
 
-  // How many rows an image has: those of the value whose first axis is longest of all. 0: sizes are not known.
+  // How many rows an image has: those of the value that has most behind its first axis. 0: a value has no rows of one width, or sizes are not known.
   s64 rows_of_image(const std::vector<ValueId>& values) const {
+    const Shape& first = shape_of(values[0]);
+    if (first.is_unknown() || first.rank() < 2) return 0;
     s64 most = 0;
-    const s64 width = shape_of(values[0])[shape_of(values[0]).rank() - 1];
+    const s64 width = first[first.rank() - 1];
     for (const ValueId id : values) {
       const s64 rows = rows_behind_first(id, width);
       if (rows == 0) return 0;
