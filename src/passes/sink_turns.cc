@@ -207,8 +207,10 @@ class TurnSinker : GraphPass {
     if (!perm || axis != 0 || perm->size() < 4) return;
     const bool picked = std::ranges::all_of(uses_.consumers(turn->outputs[0]), [&](u32 n) {
       const Node& reader = graph_.nodes[n];
-      if (reader.op->traits->reads_types_only || reader.input(0) != turn->outputs[0]) return true;
-      return picks_one(reader) && attribute_of<&AxisAttributes::axis>(reader) == axis;
+      if (reader.op->traits->reads_types_only) return true;
+      if (!picks_one(reader)) return false;
+      const bool picked_before = reader.input(0) != turn->outputs[0];
+      return picked_before || attribute_of<&AxisAttributes::axis>(reader) == axis;
     });
     if (picked && rewrites_.allow()) pick(node, {turn->inputs[0], *perm, turn->origins});
   }
