@@ -14,7 +14,11 @@
 namespace octet {
 namespace {
 
+// A sum of [heads, n, n] and [windows, 1, n, n] has windows x heads x n x n elements. Up to kFewElements (4 MiB) it may be any number of times as large as
+// the two constants, so are all of Swin for images of 224 x 224; above, kMostGrowth times, and never more than kMostElements.
 constexpr s64 kMostElements = 1 << 24;
+constexpr s64 kFewElements = 1 << 20;
+constexpr s64 kMostGrowth = 4;
 
 class SumJoiner : GraphPass {
  public:
@@ -80,8 +84,7 @@ class SumJoiner : GraphPass {
     const Tensor& constant = *graph_.constant_input(outer, static_cast<size_t>(own));
     const Tensor first =
         last_axes(*graph_.constant_input(*inner, static_cast<size_t>(earlier)), axes);
-    if (!first || broadcast_elements(first.shape(), constant.shape()) > kMostElements) return;
-    if (!rewrites_.allow()) return;
+    if (!first || outgrows(first, constant) || !rewrites_.allow()) return;
     prepend_origins(outer, *inner);
     Node sum = node_beside(
         outer, outer.op, outer.name + ".sum",
@@ -93,6 +96,11 @@ class SumJoiner : GraphPass {
     (between == inner ? outer.inputs[static_cast<size_t>(1 - own)] : between->inputs[0]) = scores;
   }
 
+  static bool outgrows(const Tensor& a, const Tensor& b) {
+    const s64 joined = broadcast_elements(a.shape(), b.shape());
+    return joined > std::max(kFewElements, kMostGrowth * (a.elements() + b.elements())) ||
+           joined > kMostElements;
+  }
   static s64 broadcast_elements(const Shape& a, const Shape& b) {
     s64 elements = 1;
     for (int d = 1; d <= std::max(a.rank(), b.rank()); ++d) {
