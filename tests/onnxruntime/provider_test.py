@@ -205,6 +205,23 @@ class Parts(unittest.TestCase):
         """The convolution that follows tells the rank."""
         self.check_foreign(provider.with_foreign_node(qdq(), told=False))
 
+    def test_a_convolution_far_behind_a_foreign_node(self):
+        """The search for what tells the rank needs no more stack for a long chain than for a short one, nor a look at all nodes for each."""
+        path, count, node = scratch() / "far.onnx", 20000, onnx.helper.make_node
+        nodes = [node("Relu", ["x"], ["made"]), node("Pad", ["made", "no_pads"], ["0"], name="foreign", domain="com.microsoft"),
+                 *(node("Relu", [str(i)], [str(i + 1)]) for i in range(count)), node("Conv", [str(count), "weights"], ["y"])]
+        value = lambda name, sizes: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, sizes)
+        constants = {"weights": np.ones([4, 8, 1, 1], np.float32), "no_pads": np.zeros(8, np.int64)}
+        graph = onnx.helper.make_graph(nodes, "far", [value("x", [1, 8, 2, 2])], [value("y", None)],
+                                       [onnx.numpy_helper.from_array(v, k) for k, v in constants.items()])
+        opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        asked = provider.options()
+        asked.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        feeds = {"x": np.arange(-8, 24, dtype=np.float32).reshape(1, 8, 2, 2)}
+        got = run(ort.InferenceSession(str(path), asked, enable_fallback=0), feeds)
+        same(self, {"y": np.repeat(np.maximum(feeds["x"], 0).sum(1, keepdims=True), 4, 1)}, got)
+
     def check_foreign(self, path):
         feeds = {"image": images()[:9]}
         asked = provider.options()

@@ -177,23 +177,45 @@ bool keeps_shape(const GraphNode& node) {
   return node.domain.empty() && known.contains(node.op);
 }
 
+// The image that this node reads as its first input, where it is a convolution that tells.
+std::optional<std::vector<int64_t>> dims_read(const Host& host, const Graph& graph,
+                                              const GraphNode& node) {
+  const bool of_codes = node.op == "QLinearConv";
+  if (!node.domain.empty() || (node.op != "Conv" && !of_codes)) return std::nullopt;
+  const ValueType weights = type_of(host, graph.values.at(node.inputs[of_codes ? 3 : 1]));
+  if (weights.dims.size() < 3 || weights.dims[1] < 1) return std::nullopt;
+  std::vector<int64_t> dims(weights.dims.size(), -1);
+  dims[1] = weights.dims[1] * integer_attribute(host, node.node, "group", 1);
+  return dims;
+}
+
+// Nodes of a part whose first input this is.
+std::vector<size_t> first_readers(const Graph& graph, const std::set<size_t>& inside,
+                                  const std::string& name) {
+  std::vector<size_t> nodes;
+  const auto readers = graph.readers.find(name);
+  if (readers == graph.readers.end()) return nodes;
+  for (const size_t i : readers->second) {
+    const GraphNode& node = graph.nodes[i];
+    if (inside.contains(i) && !node.inputs.empty() && node.inputs[0] == name) nodes.push_back(i);
+  }
+  return nodes;
+}
+
 // What a convolution of a part says of the image that it reads, perhaps behind others: behind an operator that ONNX Runtime does not know the shape of, nobody
-// else does. Nothing where none reads it.
+// else does. Nothing where none reads it. Chains may be as long as the model.
 std::optional<std::vector<int64_t>> dims_by_reader(const Host& host, const Graph& graph,
                                                    const Part& part, const std::string& name) {
-  for (const size_t i : part.nodes) {
-    const GraphNode& node = graph.nodes[i];
-    if (node.inputs.empty() || node.inputs[0] != name) continue;
-    if (keeps_shape(node)) {
-      if (auto dims = dims_by_reader(host, graph, part, node.outputs[0])) return dims;
+  const std::set<size_t> inside(part.nodes.begin(), part.nodes.end());
+  std::vector<std::string> names = {name};
+  std::set<std::string> seen = {name};
+  for (size_t at = 0; at < names.size(); ++at) {
+    for (const size_t i : first_readers(graph, inside, names[at])) {
+      const GraphNode& node = graph.nodes[i];
+      if (auto dims = dims_read(host, graph, node)) return dims;
+      if (keeps_shape(node) && seen.insert(node.outputs[0]).second)
+        names.push_back(node.outputs[0]);
     }
-    const bool of_codes = node.op == "QLinearConv";
-    if (!node.domain.empty() || (node.op != "Conv" && !of_codes)) continue;
-    const ValueType weights = type_of(host, graph.values.at(node.inputs[of_codes ? 3 : 1]));
-    if (weights.dims.size() < 3 || weights.dims[1] < 1) continue;
-    std::vector<int64_t> dims(weights.dims.size(), -1);
-    dims[1] = weights.dims[1] * integer_attribute(host, node.node, "group", 1);
-    return dims;
   }
   return std::nullopt;
 }
