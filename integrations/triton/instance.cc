@@ -218,7 +218,8 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
                   "sizes of output '" + model_.signature().outputs[i].name +
                       "' depend on the batch: set max_batch_size to 0");
   }
-  if (group.on_device || run.size == 1 || !model_.signature().batched())
+  // A GPU takes a batch as one, from staging, whose pages are locked.
+  if (runner_.is_gpu() || run.size == 1 || !model_.signature().batched())
     return run_joined(group, run, prepared);
   run_rows(group, run, prepared);
 }

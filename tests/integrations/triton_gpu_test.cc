@@ -77,6 +77,27 @@ TEST_F(TritonGpu, RequestsMayLieInItsMemory) {
   EXPECT_EQ(metric("octet_compilations_total"), before);
 }
 
+// In the host's memory, in pieces: they are put together once, in what the GPU copies from and to.
+TEST_F(TritonGpu, RowsOfTheHostAreJoinedOnce) {
+  const Server server("default-max-batch-size", "4");
+  const SavedModel model("gpu-joined", engine);
+  Served served(server, model.folder, {{"kind", "KIND_GPU"}});
+  const Tensor sent = codes({2, 4, 5, 5}, 5);
+  const std::vector<Tensor> want = answers(engine, {sent});
+  TRITONBACKEND_Request one = request({{"x", sent}}, {"z", "y"});
+  TRITONBACKEND_Request two = request({{"x", sent}}, {"z", "y"});
+  for (TRITONBACKEND_Request* each : {&one, &two})
+    each->inputs[0].buffers = {{sent.data(), 30}, {sent.data() + 30, sent.bytes() - 30}};
+  const double before = metric("octet_copied_bytes_total");
+  served.execute({&one, &two});
+  for (const TRITONBACKEND_Request* each : {&one, &two}) {
+    expect_answer(*each, "z", want[0]);
+    expect_answer(*each, "y", want[1]);
+  }
+  EXPECT_EQ(metric("octet_copied_bytes_total") - before,
+            static_cast<double>(2 * (sent.bytes() + want[0].bytes() + want[1].bytes())));
+}
+
 TEST_F(TritonGpu, InstancesOfTwoGpusServeOneModel) {
   if (list_devices().size() < 3) GTEST_SKIP() << "there is one GPU";
   const Server server;
