@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/memory.h"
+#include "plan/device.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
 
@@ -128,8 +129,8 @@ class RowsRun {
     if (side.are_aligned()) {
       if (side.are_neighbors(std::ssize(side.rows))) return;
       if (takes_apart(side)) {
+        placed_.push_back(side.tensor);  // first: if it throws, the plan keeps no rows of ours
         bound_->place_rows(side.tensor, side.rows);
-        placed_.push_back(side.tensor);
         return;
       }
     }
@@ -182,7 +183,11 @@ class RowsRun {
 
 int64_t run_rows_into(Context& context, std::span<const RowsView> inputs,
                       std::span<const MutableRowsView> outputs) {
-  return without_bad_alloc([&] { return RowsRun(Inside::impl(context), inputs, outputs).run(); });
+  return without_bad_alloc([&] {
+    Context::Impl& impl = Inside::impl(context);
+    const CurrentDevice unchanged(*impl.target.device);
+    return RowsRun(impl, inputs, outputs).run();
+  });
 }
 
 }  // namespace octet
