@@ -21,7 +21,8 @@ using RowsView = BasicRowsView<const std::byte>;
 using MutableRowsView = BasicRowsView<std::byte>;
 
 // As Context::run_into() over one batch of these rows. Layers that go through the batch image by image read and write rows where they lie, if these are
-// multiples of the element's size; what else takes them gets one copy. Returns how many bytes were copied. Nothing is kept after the call.
+// multiples of the element's size; what else takes them gets one copy. Returns how many bytes were copied.
+// The context keeps no row of the caller's; its copies, a batch of each tensor at most, stay in its memory for the next run.
 int64_t run_rows_into(Context& context, std::span<const RowsView> inputs,
                       std::span<const MutableRowsView> outputs);
 
