@@ -44,24 +44,31 @@ def on_gpu(value):
     return ort.OrtValue.ortvalue_from_numpy(value, "gpu", 0, NVIDIA)
 
 
-class Memory:
-    """How many bytes of the GPU are not free, by its driver."""
+class Blocks:
+    """Blocks of the provider's memory, and which of all that were ever made its driver still knows: no other process has a part in that, as it has in how
+    much of the GPU is free."""
 
     def __init__(self):
         self.driver = ctypes.CDLL(os.environ.get("OCTET_CUDA_DRIVER", "libcuda.so.1"))
-        context = ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        self.call("cuCtxSetCurrent", context)
+        self.sizes, context = {}, ctypes.c_void_p()
+        for name, *arguments in ("cuInit", 0), ("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0), ("cuCtxSetCurrent", context):
+            error = getattr(self.driver, name)(*arguments)
+            assert error == 0, f"{name}: error {error}"
 
-    def call(self, name, *arguments):
-        error = getattr(self.driver, name)(*arguments)
-        assert error == 0, f"{name}: error {error}"
+    def make(self, bytes_):
+        block = ort.OrtValue.ortvalue_from_shape_and_type([bytes_], np.uint8, "gpu", 0, NVIDIA)
+        self.sizes[block.data_ptr()] = bytes_
+        return block
 
-    def used(self):
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-        return total.value - free.value
+    def held(self):
+        """Sizes of those in use and of those kept."""
+        return [bytes_ for address, bytes_ in self.sizes.items() if self.is_allocated(address)]
+
+    def is_allocated(self, address):
+        memory_type, which = ctypes.c_uint(), 2  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        error = self.driver.cuPointerGetAttribute(ctypes.byref(memory_type), which, ctypes.c_uint64(address))
+        assert error in (0, 1), f"cuPointerGetAttribute: error {error}"  # 1: it is of no allocation
+        return error == 0
 
 
 def session(path, config=None, **of_provider):
@@ -169,25 +176,24 @@ class Gpu(unittest.TestCase):
         self.assertIn(f"initializer '{weights.name}'", str(caught.exception))
 
     def test_freed_memory_is_kept_for_the_next_run_within_bounds(self):
-        mib = 1 << 20
-        block = lambda bytes_: ort.OrtValue.ortvalue_from_shape_and_type([bytes_], np.uint8, "gpu", 0, NVIDIA)
-        memory, first = Memory(), block(mib)  # what else the first one brings is there
-        before = memory.used()
-        blocks = [block(60 * mib + i) for i in range(8)]
-        self.assertGreaterEqual(memory.used() - before, 480 * mib)
+        mib, memory = 1 << 20, Blocks()
+        blocks = [memory.make(60 * mib + i) for i in range(8)]
+        self.assertEqual([60 * mib + i for i in range(8)], memory.held())
         del blocks
-        kept = memory.used() - before
-        self.assertLessEqual(kept, 257 * mib)  # 256, and what the driver rounds up
-        self.assertGreaterEqual(kept, 180 * mib)
-        again = block(60 * mib)
-        self.assertLessEqual(memory.used() - before, kept)  # one of them
+        kept = memory.held()
+        self.assertLessEqual(sum(kept), 256 * mib)
+        self.assertGreaterEqual(sum(kept), 180 * mib)
+        again = memory.make(60 * mib)
+        self.assertEqual(kept, memory.held())  # one of them
         del again
-        one_larger = block(300 * mib)
+        one_larger = memory.make(300 * mib)
         del one_larger
-        self.assertLessEqual(memory.used() - before, 257 * mib)
-        small = [block(4096 + i) for i in range(100)]
-        del small, first
-        self.assertLessEqual(memory.used() - before, 257 * mib)
+        self.assertLessEqual(sum(memory.held()), 256 * mib)
+        small = [memory.make(4096 + i) for i in range(100)]
+        self.assertEqual(100, len(set(memory.held()) & set(range(4096, 4196))))
+        del small
+        self.assertLessEqual(len(memory.held()), 16)
+        self.assertLessEqual(sum(memory.held()), 256 * mib)
 
     def test_the_processor_has_a_device_of_its_own(self):
         with self.assertRaises(Exception) as caught:
