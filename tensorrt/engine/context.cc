@@ -25,6 +25,12 @@ octet::Shape unknown_sizes(const std::vector<int64_t>& sizes) {
   return octet::Shape(std::span<const int64_t>(sizes));
 }
 
+// Whether sizes that are told, some of them open, leave room for those of a run.
+bool may_be(const octet::Shape& told, const octet::Shape& sizes) {
+  if (told.is_unknown()) return true;
+  return std::ranges::equal(told, sizes, [](int64_t a, int64_t b) { return a < 0 || a == b; });
+}
+
 }  // namespace
 
 Context::Context(const Engine& engine, [[maybe_unused]] ExecutionContextAllocationStrategy strategy)
@@ -149,17 +155,19 @@ void Context::prepare(int64_t batch) {
   // Runs plan again where a client's memory is another.
   const bool direct = std::ranges::all_of(state_->info.bindings, is_direct);
   own.prepare(shapes, direct ? device_ : "cpu");
-  output_types_ = own.output_types();
+  planned_types_ = own.output_types();
+  output_types_ = planned_types_;
   prepared_ = true;
 }
 
 octet::Shape Context::shape_of(size_t i) const {
   if (info(i).is_input) return unknown_sizes(slots_[i].shape);
   const size_t inputs = state_->engine.inputs().size();
-  if (prepared_ && i - inputs < output_types_.size()) {
-    const octet::Shape& shape = output_types_[i - inputs].shape;
+  if (prepared_ && i - inputs < planned_types_.size()) {
+    const octet::Shape& shape = planned_types_[i - inputs].shape;
     if (shape.is_static()) return shape;
-    const octet::Shape told = told_shape_of(i);
+    const octet::Shape told = told_shape_of(i), &last = output_types_[i - inputs].shape;
+    if (last.is_static() && may_be(told, last)) return last;
     if (!told.is_unknown()) return told;
   }
   return unknown_sizes(info(i).dims);
@@ -175,7 +183,7 @@ octet::Shape Context::told_shape_of(size_t i) const {
     known[k] = from_client(k, {inputs[k].type.dtype, shapes[k]}, slots_[k].address, nullptr);
     any = true;
   }
-  if (!any) return output_types_[i - inputs.size()].shape;
+  if (!any) return planned_types_[i - inputs.size()].shape;
   return octet::output_types(state_->engine, shapes, known)[i - inputs.size()].shape;
 }
 
@@ -261,13 +269,13 @@ std::vector<octet::TensorView> Context::input_views(const Addresses& addresses,
 // Where outputs go, if all go straight into the client's memory.
 std::optional<std::vector<octet::MutableTensorView>> Context::output_views(
     const Addresses& addresses) const {
-  const size_t first = slots_.size() - output_types_.size();
+  const size_t first = slots_.size() - planned_types_.size();
   std::vector<octet::MutableTensorView> views;
   bool is_plain = true;
   for (size_t i = first; i < slots_.size(); ++i) {
     if (addresses[i] == nullptr && slots_[i].allocator == nullptr)
       refuse("Neither address or allocator is set for output tensor " + info(i).name);
-    const octet::TensorType& type = output_types_[i - first];
+    const octet::TensorType& type = planned_types_[i - first];
     is_plain = is_plain && type.shape.is_static() && !slots_[i].allocator && is_direct(info(i));
     owners_[i] = owner_of(addresses[i], device_);
     views.push_back({type, static_cast<std::byte*>(addresses[i]), {}, owners_[i]});

@@ -186,7 +186,9 @@ class Context final : public Handed<IExecutionContext> {
   std::size_t cache_limit_ = 0;
   ProfilingVerbosity nvtx_ = ProfilingVerbosity::kLAYER_NAMES_ONLY;
   mutable std::vector<octet::Tensor> last_inputs_;
-  std::vector<octet::TensorType> output_types_;
+  std::vector<octet::TensorType>
+      planned_types_;  // of outputs, ahead of a run; open where only a run tells
+  std::vector<octet::TensorType> output_types_;  // of the last run, or as planned
   bool prepared_ = false;
   int64_t shape_changes_ = 0;
   mutable std::optional<octet::EngineInspector> names_;

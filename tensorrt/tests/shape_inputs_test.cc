@@ -80,6 +80,42 @@ TEST(ShapeInputs, TellSizesAheadOfARun) {
   ASSERT_TRUE(context->enqueueV3(nullptr)) << network.maker.logger.text;
   EXPECT_EQ(r, x);
   EXPECT_EQ(sizes_of(context->getTensorShape("r")), (std::vector<int64_t>{3, 4}));
+  // Of 12 numbers from 0 on, 11 are not zero.
+  EXPECT_EQ(sizes_of(context->getTensorShape("places")), (std::vector<int64_t>{2, 11}));
+
+  // Another run has its own sizes, told ahead of it.
+  sizes[0] = 6;
+  sizes[1] = 2;
+  const std::vector<float> ones(12, 1);
+  ASSERT_TRUE(context->setTensorAddress("x", const_cast<float*>(ones.data())));
+  EXPECT_EQ(sizes_of(context->getTensorShape("r")), (std::vector<int64_t>{6, 2}));
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << network.maker.logger.text;
+  EXPECT_EQ(r, ones);
+  EXPECT_EQ(sizes_of(context->getTensorShape("r")), (std::vector<int64_t>{6, 2}));
+  EXPECT_EQ(sizes_of(context->getTensorShape("places")), (std::vector<int64_t>{2, 12}));
+}
+
+// How much a run gives follows from its data alone; the next run's data say it again.
+TEST(ShapeInputs, RunsOfOtherDataHaveOtherSizes) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims{1, {4}});
+  ITensor* places = n.addNonZero(*x)->getOutput(0);
+  places->setName("places");
+  n.markOutput(*places);
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_NE(engine, nullptr) << maker.logger.text;
+  const Own<IExecutionContext> context(engine->createExecutionContext());
+  std::vector<float> given = {0, 0, 0, 1};
+  std::vector<int32_t> found(4, -1);
+  ASSERT_TRUE(context->setTensorAddress("x", given.data()));
+  ASSERT_TRUE(context->setTensorAddress("places", found.data()));
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << maker.logger.text;
+  EXPECT_EQ(found, (std::vector<int32_t>{3, -1, -1, -1}));
+  given = {1, 1, 1, 0};
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << maker.logger.text;
+  EXPECT_EQ(found, (std::vector<int32_t>{0, 1, 2, -1}));
+  EXPECT_EQ(sizes_of(context->getTensorShape("places")), (std::vector<int64_t>{1, 3}));
 }
 
 // Numbers that are computed with before they are sizes, and such that are data alone.
