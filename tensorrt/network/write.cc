@@ -397,10 +397,31 @@ std::map<std::string, octet::TensorType> inferred_types(LayerCore& layer) {
   return types_of(layer, Ahead::all);
 }
 
+// A layer whose types are being inferred, and those that wait for them. What rests on itself would be asked without an end.
+class Inferring {
+ public:
+  explicit Inferring(const LayerCore& layer) : layer_(layer), waiting_(innermost) {
+    for (const Inferring* other = waiting_; other != nullptr; other = other->waiting_)
+      if (&other->layer_ == &layer) refuse("layer '" + layer.name + "' reads what rests on it");
+    innermost = this;  // last: what is thrown before runs no destructor
+  }
+  ~Inferring() { innermost = waiting_; }
+  Inferring(const Inferring&) = delete;
+  Inferring& operator=(const Inferring&) = delete;
+
+ private:
+  const LayerCore& layer_;
+  const Inferring* const waiting_;
+  static thread_local const Inferring* innermost;
+};
+
+thread_local const Inferring* Inferring::innermost = nullptr;
+
 }  // namespace
 
 void Network::infer(LayerCore& layer) {
   if (layer.inferred) return;
+  const Inferring guard(layer);
   if (layer.parsed) return parsed_inputs_changed();
   if (layer.plugin() != nullptr) return infer_plugin(layer);
   const std::map<std::string, octet::TensorType> types = inferred_types(layer);

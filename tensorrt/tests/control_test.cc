@@ -318,6 +318,52 @@ TEST(Loops, WrongOnesAreRefused) {
       "condition 'either' has no condition");
 }
 
+// Inputs that are set to what comes behind them are refused wherever sizes or types are asked.
+TEST(Layers, WhatRestsOnItselfIsRefused) {
+  const auto refused = [](const std::function<ITensor*(INetworkDefinition&, ITensor&)>& add) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    ITensor* y = add(n, *n.addInput("x", DataType::kFLOAT, Dims{1, {2}}));
+    EXPECT_EQ(y->getDimensions().nbDims, -1);
+    EXPECT_TRUE(maker.logger.has("reads what rests on it")) << maker.logger.text;
+    static_cast<void>(y->getType());
+    n.markOutput(*y);
+    EXPECT_EQ(maker.build(), nullptr);
+    // Again, once it was refused.
+    EXPECT_EQ(y->getDimensions().nbDims, -1);
+  };
+  refused([](INetworkDefinition& n, ITensor& x) {
+    ILoop* loop = n.addLoop();
+    loop->addTripLimit(*integer(n, kThree), TripLimit::kCOUNT);
+    IRecurrenceLayer* state = loop->addRecurrence(x);
+    ITensor* next = combined(n, *state->getOutput(0), Op::kSUM, x);
+    state->setInput(0, *next);
+    state->setInput(1, *next);
+    return loop->addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+  });
+  refused([](INetworkDefinition& n, ITensor& x) {
+    static const bool holds = true;
+    IIfConditional* either = n.addIfConditional();
+    either->setCondition(
+        *n.addConstant(Dims{0, {}}, Weights{DataType::kBOOL, &holds, 1})->getOutput(0));
+    IIfConditionalInputLayer* inside = either->addInput(x);
+    ITensor* y = either->addOutput(*inside->getOutput(0), *inside->getOutput(0))->getOutput(0);
+    inside->setInput(0, *y);
+    return y;
+  });
+  refused([](INetworkDefinition& n, ITensor& x) {
+    IActivationLayer* first = n.addActivation(x, ActivationType::kRELU);
+    IActivationLayer* second = n.addActivation(*first->getOutput(0), ActivationType::kRELU);
+    first->setInput(0, *second->getOutput(0));
+    return second->getOutput(0);
+  });
+  refused([](INetworkDefinition& n, ITensor& x) {
+    IActivationLayer* own = n.addActivation(x, ActivationType::kRELU);
+    own->setInput(0, *own->getOutput(0));
+    return own->getOutput(0);
+  });
+}
+
 // x + 1, by loops of one round inside of each other.
 TEST(Loops, ManyInsideOfEachOther) {
   for (const int depth : {12, 100}) {
