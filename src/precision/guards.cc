@@ -30,17 +30,23 @@ LossGuards::LossGuards(const Graph& graph, const Uses& uses, const Ranges& range
   // The time is for layers whose type is open; of others it is only said what they lose.
   std::vector<LayerLoss> open;
   for (const Node& node : graph.nodes) {
+    if (node.op->quant.kind != QuantKind::compute) continue;
     const auto at = losses.find(node.name);
     if (at == losses.end()) continue;
-    const LayerLoss& loss = *at->second;
-    // Time for accuracy comes on top of what the default gives it: what the estimate keeps stays real, and takes none of the time.
-    const bool as_ever = *options.most_slower > 0 && !estimated_loss(node).sentence.empty();
-    if (is_open(node) && !as_ever) open.push_back(loss);
-    const bool real = as_ever || worth_reals({&loss, 1}, *options.most_slower)[0];
-    measured_.emplace(loss.layer, Measured{loss, real});
+    const LayerLoss& layer = *at->second;
+    // Time for accuracy comes on top of what the default gives it: what the estimate keeps stays real for its reason, and takes none of the time.
+    Loss loss = *options.most_slower > 0 ? estimated_loss(node) : Loss{};
+    if (loss.sentence.empty()) {
+      if (is_open(node))
+        open.push_back(layer);
+      else if (worth_reals({&layer, 1}, *options.most_slower)[0])
+        loss = measured_loss(layer);
+    }
+    measured_.emplace(layer.layer, std::move(loss));
   }
   const std::vector<bool> real = worth_reals(open, *options.most_slower);
-  for (size_t i = 0; i < real.size(); ++i) measured_.at(open[i].layer).real = real[i];
+  for (size_t i = 0; i < real.size(); ++i)
+    if (real[i]) measured_.at(open[i].layer) = measured_loss(open[i]);
 }
 
 bool LossGuards::is_open(const Node& node) const {
@@ -49,8 +55,7 @@ bool LossGuards::is_open(const Node& node) const {
          !asked_.int8(node) && !asked_.real(node);
 }
 
-LossGuards::Loss LossGuards::Measured::loss() const {
-  if (!real) return {};
+LossGuards::Loss LossGuards::measured_loss(const LayerLoss& layer) {
   return {layer.lost,
           fmt::format("its codes alone cost {:.3g} % of the model's outputs, for {:.2g} % of its "
                       "multiplications",
@@ -82,7 +87,7 @@ LossGuards::Loss LossGuards::channel_loss(const Node& node) const {
   if (input == ranges_.end() || output == ranges_.end()) return {};
   // What a user gave has the last word.
   if (input->second.method == RangeMethod(RangeRule::given)) return {};
-  if (const auto at = measured_.find(node.name); at != measured_.end()) return at->second.loss();
+  if (const auto at = measured_.find(node.name); at != measured_.end()) return at->second;
   return estimated_loss(node);
 }
 

@@ -30,14 +30,7 @@ class LossGuards {
     std::string sentence = {};
   };
 
-  // What calibration measured of a layer, and whether that is worth its time in f32.
-  struct Measured {
-    const LayerLoss& layer;
-    bool real = false;
-
-    Loss loss() const;
-  };
-
+  static Loss measured_loss(const LayerLoss& layer);
   bool guards(const Node& node, const Loss& loss) const;
   Loss channel_loss(const Node& node) const;
   Loss estimated_loss(const Node& node) const;
@@ -55,7 +48,8 @@ class LossGuards {
   std::vector<OverruledGuard>* const overruled_;
   mutable std::optional<Relevance>
       relevance_;  // made when a layer is estimated: trials ask for all types
-  std::unordered_map<std::string_view, Measured> measured_;
+  // Of layers that calibration measured: why each stays real, if it does.
+  std::unordered_map<std::string_view, Loss> measured_;
 };
 
 }  // namespace octet
