@@ -17,6 +17,9 @@ constexpr f64 kStepsForByte = 32;
 // What sizes are computed from: a node of so few costs no more than reading it. A file may hold hundreds of thousands of such nodes.
 constexpr f64 kAlways = 1 << 7;
 
+// Images have the most dimensions of what operators ask for.
+constexpr int kMostRankTried = 4;
+
 class Propagator {
  public:
   Propagator(const Graph& graph, const PropagateOptions& options)
@@ -84,9 +87,9 @@ class Propagator {
   }
 
   void visit(const Node& node) {
-    Inputs in = inputs_of(node);
+    const Inputs in = inputs_of(node);
     if (in.unknown != kNoValue) {
-      leave_to_run(node, "the shape of '" + graph_.value(in.unknown).name + "' is not known");
+      leave_to_run(node, in, "the shape of '" + graph_.value(in.unknown).name + "' is not known");
       return;
     }
     const bool known = in.all_known || node.op->traits->reads_types_only;
@@ -99,12 +102,12 @@ class Propagator {
         take(node, std::move(outputs), in.from_data);
       }
     } catch (const NeedsData& needs) {
-      leave_to_run(node, needs.message());
+      leave_to_run(node, in, needs.message());
       result_.needs.back() = node.input(needs.input);
     } catch (const Error& error) {
       // A sampled dimension proves nothing: at the real one the node may well fit.
       if (!in.from_data) throw;
-      leave_to_run(node, error.message());
+      leave_to_run(node, in, error.message());
     }
   }
 
@@ -113,12 +116,43 @@ class Propagator {
     return budget_.take(steps, node) && (around_ == nullptr || around_->may_take(steps, node));
   }
 
-  void leave_to_run(const Node& node, std::string reason) {
+  void leave_to_run(const Node& node, const Inputs& in, std::string reason) {
     result_.reasons.back() = std::move(reason);
-    for (ValueId id : node.outputs) {
+    const std::vector<Dtype> dtypes = dtypes_of(node, in);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
       if (id == kNoValue) continue;
-      result_.types[id] = {Dtype::f32, Shape::unknown()};
+      result_.types[id] = {dtypes[i], Shape::unknown()};
       result_.from_data[id] = true;
+    }
+  }
+
+  // Element types, as far as they follow without the shapes: f32 elsewhere.
+  std::vector<Dtype> dtypes_of(const Node& node, const Inputs& in) const {
+    std::vector<Dtype> dtypes(node.outputs.size(), Dtype::f32);
+    if (node.op->quant.kind == QuantKind::move_codes && dtypes.size() == 1 && !in.types.empty()) {
+      dtypes[0] = in.types[0].dtype;
+    } else if (!has_body(node)) {
+      const int most = in.unknown == kNoValue ? 0 : kMostRankTried;
+      int rank = 0;
+      while (rank <= most && !take_dtypes(node, in, rank, dtypes)) ++rank;
+    }
+    return dtypes;
+  }
+
+  // Of the node where unknown shapes have so many dimensions of one element; false where that does not fit.
+  bool take_dtypes(const Node& node, const Inputs& in, int rank, std::vector<Dtype>& dtypes) const {
+    std::vector<TensorType> types = in.types;
+    for (TensorType& type : types)
+      if (!type.shape.is_static())
+        type.shape = Shape(std::vector<s64>(static_cast<size_t>(rank), 1));
+    try {
+      const s64 sample = std::max<s64>(1, options_.sample);
+      const std::vector<TensorType> outputs = infer_node(node, types, in.values, sample);
+      for (size_t i = 0; i < dtypes.size(); ++i) dtypes[i] = outputs[i].dtype;
+      return true;
+    } catch (const Error&) {
+      return false;
     }
   }
 

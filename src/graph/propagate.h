@@ -48,7 +48,7 @@ struct PropagateOptions {
 };
 
 struct Propagated {
-  // Of every value. Shape::unknown() where only a run tells; the element type then means nothing.
+  // Of every value. Shape::unknown() where only a run tells; the element type is then as far as known, else f32.
   std::vector<TensorType> types;
   std::vector<Tensor> known;  // the value itself where it does not depend on input data; else empty
   std::vector<bool> from_data;  // its type depends on data: sampled, or unknown

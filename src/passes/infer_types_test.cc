@@ -51,6 +51,26 @@ TEST(InferTypes, OneBatchOfTwoInputsIsEqual) {
   EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "s"));
 }
 
+// How many places there are is up to the data, and no sample has six.
+TEST(InferTypes, ElementTypesAreToldWhereShapesAreNot) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?]) {
+    const %sizes: s64[2] = {3, 2}
+    %a: s64[] = NonZero(%x) name "a"
+    %r: f32[] = Reshape(%a, %sizes) name "r"
+    %t: f32[] = Transpose(%r) name "t"
+    %e: f32[] = Equal(%t, %t) name "e"
+    %p: f32[] = Add(%t, %t) name "p"
+    return %e, %p
+  })",
+                            find_op);
+  infer_types(graph);
+  for (const char* name : {"r", "t", "e", "p"}) {
+    EXPECT_TRUE(shape_of(graph, name).is_unknown()) << name;
+    const Dtype dtype = graph.value(graph.find_value(name)).type.dtype;
+    EXPECT_EQ(dtype, name[0] == 'e' ? Dtype::boolean : Dtype::s64) << name;
+  }
+}
+
 TEST(InferTypes, WhatTheModelMakesEqualIsEqual) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[?,4], %z: f32[?,4]) {
     %a: f32[] = Concat(%x, %z) {axis=1} name "a"

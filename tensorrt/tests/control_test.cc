@@ -90,6 +90,28 @@ TEST(Loops, ValuesOfAllRounds) {
   }
 }
 
+// Engines know the type of what their loops give.
+TEST(Loops, ValuesOfAllRoundsHaveTheirType) {
+  for (const DataType type : {DataType::kINT32, DataType::kBOOL, DataType::kFLOAT}) {
+    for (const bool reverse : {false, true}) {
+      Maker maker;
+      INetworkDefinition& n = *maker.network;
+      ITensor* x = n.addInput("x", DataType::kFLOAT, dims_of(kRowSizes));
+      Rows rows(n, *x, false, kThree);
+      ITensor* value = n.addCast(*rows.next, type)->getOutput(0);
+      ILoopOutputLayer* out = rows.loop->addLoopOutput(
+          *value, reverse ? LoopOutput::kREVERSE : LoopOutput::kCONCATENATE, 1);
+      out->setInput(1, *rows.count);
+      ITensor* all = out->getOutput(0);
+      all->setName("all");
+      n.markOutput(*all);
+      const Own<ICudaEngine> engine = maker.build();
+      ASSERT_NE(engine, nullptr) << maker.logger.text;
+      EXPECT_EQ(engine->getTensorDataType("all"), type);
+    }
+  }
+}
+
 TEST(Loops, NoRoundsLeaveWhatWasThere) {
   const Values found = layer_result(kRowSizes, kRowValues, [](INetworkDefinition& n, ITensor& x) {
     Rows rows(n, x, false, kNothing);
