@@ -100,6 +100,9 @@ bool Attention::setNbRanks(int32_t nbRanks) noexcept { return layer_.setNbRanks(
 
 namespace {
 
+// Far more than any model has: each is a number of the model where queries share keys.
+constexpr int64_t kMostHeads = 1 << 16;
+
 // Queries come in groups that share a head of keys and values: each of these as often as there are queries.
 std::string for_all_heads(Emission& out, size_t input) {
   const int64_t heads = out.dims(0).d[1], own = out.dims(input).d[1];
@@ -108,6 +111,9 @@ std::string for_all_heads(Emission& out, size_t input) {
     refuse("layer '" + out.layer().name + "': " + std::to_string(heads) +
            " heads of queries cannot share " + std::to_string(own) + " of '" +
            out.layer().input(input)->name + "'");
+  if (heads > kMostHeads)
+    refuse("layer '" + out.layer().name + "': " + std::to_string(heads) +
+           " heads share keys or values, and " + std::to_string(kMostHeads) + " can");
   std::vector<int64_t> places;
   for (int64_t head = 0; head < heads; ++head) places.push_back(head / (heads / own));
   return out.node("Gather", {out.in(input), out.integers(places)}, {{"axis", int64_t{1}}});
@@ -130,6 +136,9 @@ std::string causal_mask(Emission& out, const std::string& scores) {
 }
 
 std::string masked(Emission& out, const Attention& attention, const std::string& scores) {
+  if (attention.getCausal() && out.has(Attention::kMask))  // by ILayer::setInput()
+    refuse("layer '" + out.layer().name +
+           "': attention is causal or has a mask, and cannot be both");
   if (attention.getCausal()) return out.node("Add", {scores, causal_mask(out, scores)});
   if (!out.has(Attention::kMask)) return scores;
   const std::string mask = out.in(Attention::kMask);

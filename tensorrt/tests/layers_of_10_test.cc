@@ -171,6 +171,23 @@ TEST(LayersOf10, Attention) {
             (Values{130, 260, 390, 520, 650, 780}));
 }
 
+// Sizes of hostile networks, and inputs that are set past IAttention.
+TEST(LayersOf10, AttentionRefused) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* key = n.addInput("key", DataType::kFLOAT, Dims4{1, 1, 1, 1});
+  ITensor* many = n.addInput("many", DataType::kFLOAT, Dims4{1, 2147483647, 1, 1});
+  IAttention* heads = n.addAttention(*many, *key, *key, AttentionNormalizationOp::kSOFTMAX, false);
+  EXPECT_EQ(heads->getOutput(0)->getDimensions().nbDims, -1);
+  EXPECT_TRUE(maker.logger.has("2147483647 heads share keys or values, and 65536 can"))
+      << maker.logger.text;
+  IAttention* both = n.addAttention(*key, *key, *key, AttentionNormalizationOp::kSOFTMAX, true);
+  EXPECT_EQ(both->getOutput(0)->getDimensions().nbDims, 4);
+  n.getLayer(1)->setInput(3, *key);
+  EXPECT_EQ(both->getOutput(0)->getDimensions().nbDims, -1);
+  EXPECT_TRUE(maker.logger.has("attention is causal or has a mask, and cannot be both"));
+}
+
 TEST(LayersOf10, AttentionOfCodes) {
   const Values queries = {100, -100, 100, 100, 100, 100};
   static const Values scale = {1.0F / 64};
