@@ -37,7 +37,17 @@ void emit_layer(const IConditionLayer&, Emission&) {}
 void emit_layer(const IIfConditionalInputLayer&, Emission& out) {
   out.last("Identity", {out.in(0)});
 }
+// Of one type and size whichever side is taken, as far as they are known.
 void emit_layer(const IIfConditionalOutputLayer&, Emission& out) {
+  const Dims yes = out.dims(0), no = out.dims(1);
+  bool fits =
+      out.dtype(0) == out.dtype(1) && (yes.nbDims < 0 || no.nbDims < 0 || yes.nbDims == no.nbDims);
+  for (int32_t i = 0; fits && i < std::min(yes.nbDims, no.nbDims); ++i)
+    fits = yes.d[i] < 0 || no.d[i] < 0 || yes.d[i] == no.d[i];
+  if (!fits)
+    refuse("layer '" + out.layer().name + "': its sides '" + out.layer().input(0)->name + "' of " +
+           to_string(yes) + " and '" + out.layer().input(1)->name + "' of " + to_string(no) +
+           " differ in their sizes or their type");
   out.last("Identity", {out.in(0)});
 }
 

@@ -208,6 +208,36 @@ TEST(Conditions, OneOfTwoSides) {
   EXPECT_EQ(chosen({-1, -2}), (Values{-8, -16}));
 }
 
+// What the sides give is of one size and type.
+TEST(Conditions, SidesThatDifferAreRefused) {
+  const auto given = [](const std::function<ITensor*(INetworkDefinition&, ITensor&)>& other) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    ITensor* x = n.addInput("x", DataType::kFLOAT, Dims{1, {2}});
+    IIfConditional* either = n.addIfConditional();
+    either->setCondition(*is_positive(n, *x));
+    ITensor* inside = either->addInput(*x)->getOutput(0);
+    ITensor* y = either->addOutput(*inside, *other(n, *inside))->getOutput(0);
+    EXPECT_EQ(y->getDimensions().nbDims, -1);
+    EXPECT_TRUE(maker.logger.has("differ in their sizes or their type")) << maker.logger.text;
+    n.markOutput(*y);
+    EXPECT_EQ(maker.build(), nullptr);
+  };
+  given([](INetworkDefinition& n, ITensor& inside) {
+    ITensor* const twice[2] = {&inside, &inside};
+    return n.addConcatenation(twice, 2)->getOutput(0);
+  });
+  given([](INetworkDefinition& n, ITensor& inside) {
+    ICastLayer* cast = n.addCast(inside, DataType::kINT32);
+    return cast->getOutput(0);
+  });
+  given([](INetworkDefinition& n, ITensor& inside) {
+    IShuffleLayer* row = n.addShuffle(inside);
+    row->setReshapeDimensions(Dims2{1, 2});
+    return row->getOutput(0);
+  });
+}
+
 TEST(Conditions, InsideOfALoop) {
   const Values found = layer_result({3, 1}, {1, -1, 5}, [](INetworkDefinition& n, ITensor& x) {
     ILoop* loop = n.addLoop();
