@@ -332,6 +332,9 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
   }
 }
 
+// What both sides read is in each of them, which doubles for each condition within another.
+constexpr size_t kMostBytesOfSide = size_t{2} << 20;
+
 // The layers that the branch needs, as a graph; `input` is its place among the inputs of an output.
 std::string ConditionScope::branch(const ScopeTree& tree, size_t input, ModelText& model,
                                    std::string& functions) const {
@@ -350,7 +353,12 @@ std::string ConditionScope::branch(const ScopeTree& tree, size_t input, ModelTex
                  {needed_input(*layer, 0, "what it takes").onnx_name()});
   network_.write_graph(branch, this, graph, functions);
   for (const Tensor* tensor : given) Around(graph, name_).give(tensor->onnx_name());
-  return attribute_of(input == 0 ? "then_branch" : "else_branch", graph, model);
+  std::string text = attribute_of(input == 0 ? "then_branch" : "else_branch", graph, model);
+  if (text.size() > kMostBytesOfSide)
+    refuse("a side of " + shown() + " takes more than " + std::to_string(kMostBytesOfSide) +
+           " bytes without its weights: conditions that both sides read are written for each; "
+           "compute them outside of it");
+  return text;
 }
 
 void ConditionScope::write(const ScopeTree& tree, ModelText& model, std::string& functions) const {

@@ -238,6 +238,38 @@ TEST(Conditions, SidesThatDifferAreRefused) {
   });
 }
 
+// Both sides read the next condition, which both sides of that one's read, and so on.
+TEST(Conditions, ManyThatBothSidesReadAreRefused) {
+  for (const int depth : {4, 40}) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    ITensor* x = n.addInput("x", DataType::kFLOAT, Dims{1, {2}});
+    ITensor* positive = is_positive(n, *x);
+    std::vector<IIfConditional*> conditions;
+    ITensor* value = x;
+    for (int i = 0; i < depth; ++i) {
+      conditions.push_back(n.addIfConditional());
+      conditions.back()->setCondition(*positive);
+      value = conditions.back()->addInput(*value)->getOutput(0);
+    }
+    for (; !conditions.empty(); conditions.pop_back())
+      value = conditions.back()
+                  ->addOutput(*combined(n, *value, Op::kSUM, *real(n, kOne, {1})),
+                              *combined(n, *value, Op::kPROD, *real(n, kTwo, {1})))
+                  ->getOutput(0);
+    n.markOutput(*value);
+    const Own<ICudaEngine> engine = maker.build();
+    if (depth == 4) {
+      ASSERT_NE(engine, nullptr) << maker.logger.text;
+      EXPECT_EQ(run(*engine, {5, 6}), (Values{9, 10}));
+    } else {
+      EXPECT_EQ(engine, nullptr);
+      EXPECT_TRUE(maker.logger.has("conditions that both sides read are written for each"))
+          << maker.logger.text.substr(0, 2000);
+    }
+  }
+}
+
 TEST(Conditions, InsideOfALoop) {
   const Values found = layer_result({3, 1}, {1, -1, 5}, [](INetworkDefinition& n, ITensor& x) {
     ILoop* loop = n.addLoop();
