@@ -30,7 +30,7 @@ class Constants {
 
   // Of nodes in their order; the constants found become the graph's.
   bool is_constant(const Node& node) {
-    const bool sizes = is_op(node, "Shape") || is_op(node, "Size") || picks_sizes(node);
+    const bool sizes = node.op->traits->reads_types_only || picks_sizes(node);
     for (const ValueId id : node.outputs) {
       if (id != kNoValue) of_sizes_[id] = sizes;
     }

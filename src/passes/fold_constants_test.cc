@@ -62,13 +62,15 @@ TEST(FoldConstants, WhatIsMadeOfAnswersAboutSizesIsLeftToTheRun) {
     %scalar: s64[] = Squeeze(%bound) name "scalar"
     %range: s64[] = Range(%zero, %scalar, %one) name "range"
     %columns: s64[] = Range(%zero, %width, %one) name "columns"
-    return %chosen, %range, %columns
+    %rank: s64[] = Size(%s) name "rank"
+    %axes: s64[] = Range(%zero, %rank, %one) name "axes"
+    return %chosen, %range, %columns, %axes
   })",
                             find_op);
   run_passes(graph, float_passes(), {}, nullptr);
   EXPECT_EQ(count_of(graph, "Where"), 1);
   EXPECT_EQ(count_of(graph, "Squeeze"), 1);
-  EXPECT_EQ(count_of(graph, "Range"), 1) << "that of the columns is folded";
+  EXPECT_EQ(count_of(graph, "Range"), 1) << "those of the columns and axes are folded";
 }
 
 TEST(FoldingBudget, LeavesHoursOfWorkToTheRun) {

@@ -19,7 +19,7 @@ namespace {
 enum : int { kImage, kRows, kColumns, kChannels, kRank };
 
 // Each second row and column, from the first or the second on.
-struct Phase {
+struct PatchPhase {
   s64 row = -1, column = -1;
 };
 
@@ -37,7 +37,7 @@ class PatchMerger : GraphPass {
  private:
   struct Piece {
     ValueId image = kNoValue;
-    Phase phase;
+    PatchPhase phase;
     std::vector<const Node*> slices;  // the last first
   };
 
@@ -49,7 +49,7 @@ class PatchMerger : GraphPass {
   }
 
   // Halves axes in steps of 2, from 0 or 1 to the end, and nothing else.
-  bool halve(const Node& slice, Phase& phase) const {
+  bool halve(const Node& slice, PatchPhase& phase) const {
     const Tensor *starts = ints(slice, 1), *axes = ints(slice, 3), *steps = ints(slice, 4);
     if (starts == nullptr || axes == nullptr) return false;
     if (starts->elements() != axes->elements()) return false;
@@ -95,7 +95,7 @@ class PatchMerger : GraphPass {
     // Which of a block's rows and columns the first half of the channels is of.
     bool columns_first = true, rows_first = true;
     for (s64 i = 0; i < std::ssize(pieces); ++i) {
-      const Phase& phase = pieces[static_cast<size_t>(i)].phase;
+      const PatchPhase& phase = pieces[static_cast<size_t>(i)].phase;
       columns_first = columns_first && phase.column == i / 2 && phase.row == i % 2;
       rows_first = rows_first && phase.row == i / 2 && phase.column == i % 2;
     }

@@ -16,7 +16,7 @@
 namespace octet {
 namespace {
 
-constexpr s64 kMostElements = 1 << 24;
+constexpr s64 kMostMaskElements = 1 << 24;
 constexpr int kMostNodes = 8;
 
 class MaskParter : GraphPass {
@@ -35,7 +35,7 @@ class MaskParter : GraphPass {
   static s64 behind_first(const Shape& shape) {
     s64 product = 1;
     for (int d = 1; d < shape.rank(); ++d) {
-      if (shape[d] <= 0 || product > kMostElements / shape[d]) return 0;
+      if (shape[d] <= 0 || product > kMostMaskElements / shape[d]) return 0;
       product *= shape[d];
     }
     return product;
@@ -85,7 +85,7 @@ class MaskParter : GraphPass {
       const Shape &own = constant->shape(), &to = shape_of(add.outputs[0]);
       if (!part || part->shape().rank() != to.rank() || own.rank() > to.rank()) return {};
       if (own.rank() == to.rank() && own[0] != 1) return {};
-      if (part->shape()[0] > kMostElements / behind_first(to)) return {};
+      if (part->shape()[0] > kMostMaskElements / behind_first(to)) return {};
       Node sum = node_beside(add, add.op, add.name + ".part", add.inputs);
       sum.outputs = {kNoValue};
       std::vector<Tensor> terms{*part, *part};
