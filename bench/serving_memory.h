@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -152,11 +154,15 @@ class Region {
       : control_(port), name_(std::move(name)), memory_(std::move(memory)) {
     ask(control_, request_text(path("register"), memory_->registration().dump()));
   }
+  // A request keeps the memory for a moment after its answer has come: until then the server refuses.
   ~Region() {
-    try {
-      ask(control_, request_text(path("unregister"), "{}"));
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "warning: {}\n", error.what());
+    for (int tries = kMostTries; tries-- > 0; std::this_thread::sleep_for(kPause)) {
+      try {
+        ask(control_, request_text(path("unregister"), "{}"));
+        return;
+      } catch (const std::exception& error) {
+        if (tries == 0) fmt::print(stderr, "warning: {}\n", error.what());
+      }
     }
   }
   Region(const Region&) = delete;
@@ -166,6 +172,9 @@ class Region {
   Memory& memory() { return *memory_; }
 
  private:
+  static constexpr int kMostTries = 250;
+  static constexpr std::chrono::milliseconds kPause{20};
+
   std::string path(const char* what) const {
     return fmt::format("/v2/{}/region/{}/{}", memory_->kind(), name_, what);
   }
