@@ -66,6 +66,12 @@ TEST(Interpolate, NothingIsResized) {
                           "one axis");
 }
 
+TEST(Interpolate, TablesOfAPlanHaveALimit) {
+  Probe probe = reals(random_f32({1, 1, 2}, 1), Layout::linear, {1, 1, (1 << 22) + 1});
+  probe.isa = first_simd_level();
+  EXPECT_EQ(run_probe(probe, lower_f_interpolate).reject, "an axis is longer than a plan's tables");
+}
+
 TEST(Interpolate, ChannelsAndWidthsAroundARegister) {
   for (s64 n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65}) {
     expect_exact_above_none(codes({1, n, 4, 5}, {1, n, 8, 10}), lower_q_interpolate,
