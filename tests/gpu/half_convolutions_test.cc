@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "backends/cuda/wanted_kernels.h"
 #include "half_plans.h"
@@ -48,9 +47,7 @@ TEST_F(GpuHalfConvolutions, FewChannels) {
     EXPECT_THAT(names, AllOf(Not(Contains("reals")), Not(Contains("half_reals"))));
     EXPECT_THAT(names, Not(Contains(HasSubstr("direct"))));
   }
-  std::mt19937 random(3);
-  const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-  expect_near(graph, inputs, 200.0f);
+  expect_near(graph, random_inputs(graph, 3), 200.0f);
 }
 
 // Groups of two or four channels are taken together, with zeros between them, or stay as they are where they have enough.
@@ -78,8 +75,7 @@ TEST_F(GpuHalfConvolutions, NarrowGroupsAreTakenTogether) {
                         all, c.type, c.groups),
         find_op);
     EXPECT_THAT(kernels(graph), Not(Contains(HasSubstr("direct")))) << c.groups;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    const std::vector<Tensor> inputs = random_inputs(graph, 5);
     const f32 parts = c.type == std::string("f16") ? 200.0f : 25.0f;
     expect_near(graph, inputs, parts);
     const Tensor want = interpret(graph, inputs)[0];
@@ -148,9 +144,7 @@ TEST_F(GpuHalfConvolutions, TransposedConvolutions) {
                                     c.height, c.width, c.window),
                     find_op);
     EXPECT_THAT(kernels(graph), Contains(StartsWith("conv_transpose_f16_terms1"))) << c.window;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    expect_near(graph, inputs, 200.0f);
+    expect_near(graph, random_inputs(graph, 5), 200.0f);
   }
 }
 
@@ -168,9 +162,7 @@ TEST_F(GpuHalfConvolutions, TransposedConvolutionsOfOneWeight) {
                                     order),
                     find_op);
     EXPECT_THAT(kernels(graph), Contains(StartsWith("conv_transpose"))) << order;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    expect_near(graph, inputs, 1000.0f);
+    expect_near(graph, random_inputs(graph, 5), 1000.0f);
   }
 }
 
@@ -193,9 +185,7 @@ TEST_F(GpuHalfConvolutions, SeveralChannelsOfOneStayReals) {
                     find_op);
     // The next product reads 16 bits.
     EXPECT_THAT(kernels(graph), Contains("cast").Times(1)) << each;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    expect_near(graph, inputs, 200.0f);
+    expect_near(graph, random_inputs(graph, 5), 200.0f);
   }
 }
 
@@ -231,9 +221,7 @@ TEST_F(GpuHalfConvolutions, FirstLayersWithAPool) {
 })";
       const Graph graph = parse_graph(text, find_op);
       EXPECT_THAT(kernels(graph), Contains(HasSubstr("stem_f16_64_pool")));
-      std::mt19937 random(3);
-      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-      expect_near(graph, inputs, codes ? 50.0f : 500.0f);
+      expect_near(graph, random_inputs(graph, 3), codes ? 50.0f : 500.0f);
     }
   }
 }
@@ -265,10 +253,7 @@ TEST_F(GpuHalfConvolutions, OneConstantOfTwoFirstLayers) {
     EXPECT_THAT(kernels(both),
                 AllOf(Contains(HasSubstr("folded_")).Times(1), Contains(HasSubstr("stem_f16"))));
   }
-  std::mt19937 random(3);
-  std::vector<Tensor> inputs;
-  for (const ValueId id : both.inputs)
-    inputs.push_back(random_numbers(both.value(id).type, random));
+  const std::vector<Tensor> inputs = random_inputs(both, 3);
   const std::vector<Tensor> got = run_on(both, inputs, target());
   for (const size_t i : {0U, 1U}) {
     const Tensor want = run_on(of_one_constant(i == 0, i == 1), inputs, target())[0];

@@ -107,9 +107,7 @@ TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
                                     function),
                     find_op);
     EXPECT_THAT(kernels(graph), Not(Contains("half_reals"))) << function;
-    std::mt19937 random(3);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    expect_near(graph, inputs, 200.0f);
+    expect_near(graph, random_inputs(graph, 3), 200.0f);
   }
 }
 
@@ -146,9 +144,7 @@ TEST_F(GpuHalfNeighbors, CodesOfHalvesThatOthersRead) {
     };
     for (const char* output : {"n, %q, %p", "q, %n, %p", "p, %q, %n"}) {
       const Graph graph = graph_of(output);
-      std::mt19937 random(5);
-      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random),
-                                       random_numbers(graph.value(graph.inputs[1]).type, random)};
+      const std::vector<Tensor> inputs = random_inputs(graph, 5);
       const std::vector<std::string> names = kernels(graph);
       EXPECT_THAT(names, Contains("quantize_halves")) << type;
       EXPECT_THAT(names, Not(Contains("quantize"))) << type;
@@ -214,9 +210,7 @@ TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
         EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
             << type << ": " << sum;
       }
-      std::mt19937 random(3);
-      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-      expect_near(graph, inputs, half ? 200.0f : 100000.0f);
+      expect_near(graph, random_inputs(graph, 3), half ? 200.0f : 100000.0f);
     }
   }
 }
@@ -250,9 +244,7 @@ TEST_F(GpuHalfNeighbors, ResidualsBehindRoundedProductsAreTheirEnds) {
         EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
             << type << ": " << sum;
       }
-      std::mt19937 random(3);
-      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-      expect_near(graph, inputs, type == std::string("f16") ? 200.0f : 25.0f);
+      expect_near(graph, random_inputs(graph, 3), type == std::string("f16") ? 200.0f : 25.0f);
     }
   }
 }
@@ -275,10 +267,7 @@ TEST_F(GpuHalfNeighbors, ResidualsOfCodes) {
     for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
     const Graph graph = parse_graph(text, find_op);
     EXPECT_THAT(kernels(graph), Not(Contains("dequantize"))) << type;
-    std::mt19937 random(3);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random),
-                                     random_numbers(graph.value(graph.inputs[1]).type, random)};
-    expect_near(graph, inputs, 500.0f);
+    expect_near(graph, random_inputs(graph, 3), 500.0f);
   }
 }
 
@@ -355,9 +344,7 @@ TEST_F(GpuHalfNeighbors, PoolsMovesAndMeansTakeThem) {
     EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")).Times(2)) << type;
     for (const char* kernel : {"max_pool", "average_pool", "resize_nearest", "reduce_reals"})
       EXPECT_THAT(names, Contains(kernel)) << type;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    expect_bits(graph, inputs, type);
+    expect_bits(graph, random_inputs(graph, 5), type);
   }
 }
 

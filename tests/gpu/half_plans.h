@@ -80,4 +80,13 @@ inline Tensor random_numbers(const TensorType& type, std::mt19937& random) {
   return tensor;
 }
 
+// All of a graph's inputs, in their order.
+inline std::vector<Tensor> random_inputs(const Graph& graph, u32 seed) {
+  std::mt19937 random(seed);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs)
+    inputs.push_back(random_numbers(graph.value(id).type, random));
+  return inputs;
+}
+
 }  // namespace octet::test
