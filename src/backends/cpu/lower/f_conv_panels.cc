@@ -26,10 +26,7 @@ Offer lower_f_conv_panels(const LowerRequest& request) {
     return Reject{"groups have too few channels"};
   if (spec.kernel.pairs && g.groups > 1 && g.in_channels_per_group() % 2 != 0)
     return Reject{"groups have odd channels"};
-  const s64 channels = g.in_channels_per_group(), window = g.window.kernel_elements();
-  Candidate candidate = panel_candidate(
-      request, spec,
-      {g.groups, g.out_channels_per_group(), window, channels, channels * window, 1, window});
+  Candidate candidate = panel_candidate(request, spec, conv_weights(g));
   candidate.kernel = spec.kernel.pairs ? "bf16_conv" : kernel_name("f32", "conv", isa);
   return candidate;
 }

@@ -23,10 +23,8 @@ Preparation panels_of(const ConvPhase& phase, const Tensor& weights, const Tenso
   const ConvGeometry& g = phase.geometry;
   const std::string key = fmt::format("transposed panels {} {} {} {}", kernel.lanes, g.groups,
                                       g.out_channels, fmt::join(phase.taps, " "));
-  const s64 taps = g.window.kernel_elements(), ins = g.in_channels_per_group();
-  const PanelWeights from{g.groups, g.out_channels_per_group(), taps, ins, ins * taps, 1, taps};
   return preparation<PackedPanels>(key, {weights, bias}, [=] {
-    return PackedPanels(phase_weights(weights, phase), bias, from, kernel);
+    return PackedPanels(phase_weights(weights, phase), bias, conv_weights(phase.geometry), kernel);
   });
 }
 
@@ -107,15 +105,6 @@ Candidate volume_candidate(const LowerRequest& request, const ConvGeometry& whol
   return candidate;
 }
 
-std::string reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
-  if (request.constant(1) == nullptr) return "the weights are not constant";
-  if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
-  if (request.constant(0) != nullptr) return "the input is constant";
-  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  return {};
-}
-
 // Each begins and stores by itself. Of few channels oneDNN is faster at many of them (64 of 3 channels, not 16; measured).
 s64 most_phases(const LowerRequest& request, const ConvGeometry& whole) {
   constexpr s64 kMost = 64, kMostOfFew = 16;
@@ -127,7 +116,8 @@ s64 most_phases(const LowerRequest& request, const ConvGeometry& whole) {
 }  // namespace
 
 Offer lower_f_conv_transpose_panels(const LowerRequest& request) {
-  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = panel_operands_reject(request); !reason.empty()) return Reject{reason};
   const ConvGeometry whole =
       conv_transpose_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape);
   if (const s64 count = phase_count(whole); count > most_phases(request, whole))

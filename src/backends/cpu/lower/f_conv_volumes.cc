@@ -15,12 +15,7 @@ enum : size_t { kX, kWeights, kBias, kResidual };
 std::string reject(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return reason;
   if (request.inputs[kX].shape.rank() == 4) return "the input is an image";
-  if (request.constant(kWeights) == nullptr) return "the weights are not constant";
-  if (request.has_input(kBias) && request.constant(kBias) == nullptr)
-    return "the bias is not constant";
-  if (request.constant(kX) != nullptr) return "the input is constant";
-  if (request.constant(kResidual) != nullptr) return "the residual is constant";
-  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  if (std::string reason = panel_operands_reject(request); !reason.empty()) return reason;
   if (multiplies_bf16(request)) return "the products are of bf16";
   return {};
 }
@@ -44,12 +39,10 @@ Offer lower_f_conv_volumes(const LowerRequest& request) {
     return Reject{"groups have too few channels"};
   Candidate candidate = volumes_candidate(request, {spec});
   candidate.kernel = kernel_name("f32", "conv_volume", isa);
-  const s64 outs = g.out_channels_per_group(), ins = g.in_channels_per_group();
-  const s64 taps = g.window.kernel_elements();
-  const PanelWeights from{g.groups, outs, taps, ins, ins * taps, 1, taps};
   const Tensor weights = *request.constant(kWeights);
   const Tensor bias = request.has_input(kBias) ? *request.constant(kBias) : Tensor();
-  candidate.prepare = [=, kernel = spec.kernel](const BindArgs&) {
+  candidate.prepare = [weights, bias, from = conv_weights(g),
+                       kernel = spec.kernel](const BindArgs&) {
     return std::vector<Preparation>{panels_preparation(weights, bias, from, kernel)};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return VolumeProduct(spec, bind); };

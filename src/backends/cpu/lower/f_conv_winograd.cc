@@ -18,8 +18,6 @@ namespace {
 
 constexpr s64 kTile = 2, kTaps = 9;
 
-s64 rounded_up(s64 count, s64 to) { return (count + to - 1) / to * to; }
-
 struct WinogradKernels {
   PanelKernel panel;
   void (*take)(const WinogradTakeArgs*);

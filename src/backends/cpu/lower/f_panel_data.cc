@@ -14,8 +14,6 @@ namespace {
 
 constexpr s64 kBytes = sizeof(f32);
 
-s64 up(s64 count, s64 to) { return (count + to - 1) / to * to; }
-
 size_t bytes_of(s64 cells) { return static_cast<size_t>(cells * kBytes); }
 
 void narrow_pixels(const RowCopy& copy, const f32* from, s64 count, f32* to) {
@@ -74,7 +72,8 @@ void RowCopy::operator()(const std::byte* image, s64 first, s64 count, f32* dst)
 
 PackedPanels::PackedPanels(const Tensor& given, const Tensor& given_bias, const PanelWeights& from,
                            const PanelKernel& kernel) {
-  const s64 lanes = kernel.lanes, outs = up(from.outs, lanes), cells = kernel.cells(from.channels);
+  const s64 lanes = kernel.lanes, outs = rounded_up(from.outs, lanes);
+  const s64 cells = kernel.cells(from.channels);
   weights = Tensor(Dtype::f32, Shape{from.groups, outs * from.taps * cells});
   bias = Tensor(Dtype::f32, Shape{from.groups, outs});
   f32* to = weights.mutable_as<f32>().data();

@@ -3,10 +3,13 @@
 #pragma once
 
 #include "backends/cpu/kernels/float/panel.h"
+#include "core/divide.h"
 #include "core/types.h"
 #include "octet/tensor.h"
 
 namespace octet {
+
+constexpr s64 rounded_up(s64 count, s64 to) { return ceil_div(count, to) * to; }
 
 // Constant weights as the graph has them: where output `o` of a group has its weight of a tap's channel.
 struct PanelWeights {

@@ -13,6 +13,7 @@
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
@@ -20,18 +21,8 @@ namespace {
 constexpr s64 kBytes = sizeof(f32);
 // Cycles for a number that becomes bf16.
 constexpr f64 kNarrowed = 0.1;
-// Below this many multiply-adds, waking a thread costs more than it saves.
-constexpr s64 kSerialMacs = 500000;
 // Pixels of a row where an image's rows follow each other, and what they are a multiple of: the blocks of the kernels.
 constexpr s64 kFlatRow = 84, kFlatBlock = 42;
-
-s64 up(s64 count, s64 to) { return (count + to - 1) / to * to; }
-s64 parts(s64 count, s64 of) { return (count + of - 1) / of; }
-
-s64 macs(const ConvGeometry& g) {
-  return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
-         g.window.out_elements();
-}
 
 bool pads(const WindowAxis& axis) {
   return axis.pad_begin > 0 ||
@@ -51,11 +42,6 @@ bool pairs_apart(const PanelSpec& spec, const PixelStrides& x, const BindArgs& b
   const auto odd = [](s64 elements) { return elements % 2 != 0; };
   return spec.kernel.pairs &&
          (odd(x.pixel) || odd(x.row) || odd(x.image) || bind.input_offset(0) % kBytes != 0);
-}
-
-// What output pixels of a strip read of a row, and rows of it.
-s64 read_by(const WindowAxis& axis, s64 outputs) {
-  return (outputs - 1) * axis.stride + axis.extent();
 }
 
 PixelStrides copy_strides(const PanelSpec& spec) {
@@ -79,7 +65,8 @@ s64 cached_rows(const PanelSpec& spec) {
 
 s64 copy_elements(const PanelSpec& spec) {
   if (!copies(spec) && !spec.kernel.pairs) return 0;
-  return up(copy_strides(spec).row * read_by(spec.geometry.window.h(), cached_rows(spec)), 16);
+  return rounded_up(copy_strides(spec).row * read_by(spec.geometry.window.h(), cached_rows(spec)),
+                    16);
 }
 
 // Of a dense matrix the rows are the pixels of an image of one row.
@@ -98,12 +85,13 @@ bool reads_single_pixels(const ConvGeometry& g) {
 // All pixels of all images as one image, in rows for the threads.
 ConvGeometry flattened(const ConvGeometry& g, s64 threads) {
   const s64 pixels = g.batch * g.window.out_elements();
-  const s64 share = macs(g) > kSerialMacs ? up(parts(pixels, threads), kFlatBlock) : kFlatRow;
+  const s64 share =
+      is_worth_threads(g) ? rounded_up(ceil_div(pixels, threads), kFlatBlock) : kFlatRow;
   ConvGeometry flat = g;
   flat.batch = 1;
   WindowAxis &h = flat.window.axes[1], &w = flat.window.axes[2];
   w.in = w.out = std::min({kFlatRow, share, pixels});
-  h.in = h.out = parts(pixels, w.out);
+  h.in = h.out = ceil_div(pixels, w.out);
   return flat;
 }
 
@@ -117,6 +105,17 @@ Shape input_shape(const ConvGeometry& g) {
 
 }  // namespace
 
+bool is_worth_threads(const ConvGeometry& g) {
+  constexpr s64 kSerialMacs = 500000;
+  return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
+             g.window.out_elements() >
+         kSerialMacs;
+}
+
+s64 read_by(const WindowAxis& axis, s64 outputs) {
+  return (outputs - 1) * axis.stride + axis.extent();
+}
+
 s64 spread_pixels(s64 channels) { return channels + (channels * kBytes % 4096 == 0 ? 16 : 0); }
 
 PixelStrides image_strides(const Shape& shape, const Placement& placement) {
@@ -126,7 +125,7 @@ PixelStrides image_strides(const Shape& shape, const Placement& placement) {
 
 // Two vectors for each value loaded, or one, which waits for loads; what is begun and stored.
 f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs) {
-  const s64 vectors = parts(outs, lanes), pairs = vectors / kPanelVectors;
+  const s64 vectors = ceil_div(outs, lanes), pairs = vectors / kPanelVectors;
   const f64 value = 1.05 * static_cast<f64>(pairs) + 0.72 * static_cast<f64>(vectors % 2);
   constexpr f64 kStored = 2;
   return static_cast<f64>(pixels) *
@@ -168,7 +167,7 @@ PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
       pixels_(spec.geometry.window.out_elements()),
       copies_(copies(spec) || pairs_apart(spec, x_, bind)),
       group_panels_(
-          parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
+          ceil_div(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
   panels_ = group_panels_ * spec.geometry.groups;
   y_.row *= spec.part.row_step;
   y_.pixel *= spec.part.column_step;
@@ -216,15 +215,15 @@ void PanelProduct::plan_copy() {
 // Strips of rows for the threads, and panels where there are too few of those or weights are what is read most.
 void PanelProduct::cut() {
   const ConvGeometry& g = spec_.geometry;
-  const s64 rows = g.window.h().out, threads = macs(g) > kSerialMacs ? spec_.threads : 1;
+  const s64 rows = g.window.h().out, threads = is_worth_threads(g) ? spec_.threads : 1;
   strip_rows_ = cached_rows(spec_);
   const s64 weights = packed_->weights.elements();
   const s64 inputs = g.batch * g.in_channels * g.window.in_elements();
-  const s64 missing = parts(threads, g.batch);
+  const s64 missing = ceil_div(threads, g.batch);
   if (threads > 1 && weights <= 8 * inputs)
-    strip_rows_ = std::min(strip_rows_, parts(rows, missing));
-  strips_ = parts(rows, strip_rows_);
-  panel_parts_ = std::min(panels_, parts(threads, g.batch * strips_));
+    strip_rows_ = std::min(strip_rows_, ceil_div(rows, missing));
+  strips_ = ceil_div(rows, strip_rows_);
+  panel_parts_ = std::min(panels_, ceil_div(threads, g.batch * strips_));
 }
 
 void PanelProduct::list_runs(const PixelStrides& source) {
@@ -275,8 +274,8 @@ void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
       .runs = runs_.data(),
       .run_count = static_cast<s64>(runs_.size()),
       .run_length = run_length_,
-      .weights = weights + group * up(outs, spec_.kernel.lanes) * values + first * values,
-      .bias = bias + group * up(outs, spec_.kernel.lanes) + first,
+      .weights = weights + group * rounded_up(outs, spec_.kernel.lanes) * values + first * values,
+      .bias = bias + group * rounded_up(outs, spec_.kernel.lanes) + first,
       .residual = nullptr,
       .dst = nullptr,
       .dst_step = y_.pixel,
@@ -313,7 +312,7 @@ void PanelProduct::operator()(const StepArgs& args) const noexcept {
   const auto body = [&](s64 begin, s64 end, int thread) {
     for (s64 i = begin; i < end; ++i) run(args, unit_at(i), thread);
   };
-  if (macs(spec_.geometry) <= kSerialMacs) return body(0, units, 0);
+  if (!is_worth_threads(spec_.geometry)) return body(0, units, 0);
   pool_of(args).parallel_for(units, body);
 }
 
@@ -322,14 +321,19 @@ std::string panel_reject(const LowerRequest& request) {
                                                                 : float_reject(request);
 }
 
-std::string panel_conv_reject(const LowerRequest& request) {
-  if (std::string reason = panel_reject(request); !reason.empty()) return reason;
-  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
+std::string panel_operands_reject(const LowerRequest& request) {
   if (request.constant(1) == nullptr) return "the weights are not constant";
   if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
   if (request.constant(0) != nullptr) return "the input is constant";
   if (request.constant(3) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  return {};
+}
+
+std::string panel_conv_reject(const LowerRequest& request) {
+  if (std::string reason = panel_reject(request); !reason.empty()) return reason;
+  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
+  if (std::string reason = panel_operands_reject(request); !reason.empty()) return reason;
   if (multiplies_bf16(request) && !multiplies_pairs(request.node, isa_of(request.target)))
     return "the products are of bf16";
   return {};
@@ -351,6 +355,11 @@ Candidate panel_image_candidate(const LowerRequest& request, size_t residual_inp
   candidate.strided = candidate.writes_slices = true;
   candidate.holds = {false, true, request.has_input(2)};
   return candidate;
+}
+
+PanelWeights conv_weights(const ConvGeometry& g) {
+  const s64 channels = g.in_channels_per_group(), taps = g.window.kernel_elements();
+  return {g.groups, g.out_channels_per_group(), taps, channels, channels * taps, 1, taps};
 }
 
 Preparation panels_preparation(const Tensor& weights, const Tensor& bias, const PanelWeights& from,

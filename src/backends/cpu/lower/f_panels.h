@@ -20,6 +20,12 @@ PanelKernel panel_kernel(const LowerRequest& request);
 // Most lanes of a vector would be idle in each group. Where nothing else has vectors that is still faster than none.
 bool has_idle_lanes(const ConvGeometry& geometry, const PanelKernel& kernel);
 
+// Smaller ones cost less than waking a thread.
+bool is_worth_threads(const ConvGeometry& geometry);
+
+// What so many outputs that follow each other read along an axis.
+s64 read_by(const WindowAxis& axis, s64 outputs);
+
 // Between pixels that a kernel reads at once: those 4096 bytes apart would share the lines of the first cache, of which it holds fewer.
 s64 spread_pixels(s64 channels);
 
@@ -95,11 +101,17 @@ class PanelProduct {
   s64 run_length_;
 };
 
+// Why constants and sizes of a convolution, transposed or not, do not allow own kernels; empty: they do.
+std::string panel_operands_reject(const LowerRequest& request);
+
 // Why a convolution of images by own kernels does not take the node; empty: it may.
 std::string panel_conv_reject(const LowerRequest& request);
 
 // Of a convolution of images: layouts and what else does not depend on how it is computed.
 Candidate panel_image_candidate(const LowerRequest& request, size_t residual_input);
+
+// Of a convolution's weights, [O, C / group, taps].
+PanelWeights conv_weights(const ConvGeometry& geometry);
 
 // Weights as the graph has them, packed; the bias may be none.
 Preparation panels_preparation(const Tensor& weights, const Tensor& bias, const PanelWeights& from,

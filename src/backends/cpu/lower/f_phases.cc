@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/divide.h"
+
 namespace octet {
 namespace {
 
@@ -27,7 +29,7 @@ std::optional<PhaseOfAxis> phase_of(const WindowAxis& axis, s64 first) {
   }
   if (phase.taps.empty() || lowest > 0) return std::nullopt;
   phase.window = {.in = axis.in,
-                  .out = (axis.out - first + axis.stride - 1) / axis.stride,
+                  .out = ceil_div(axis.out - first, axis.stride),
                   .kernel = static_cast<s64>(phase.taps.size()),
                   .stride = 1,
                   .dilation = axis.dilation / std::gcd(axis.dilation, axis.stride),

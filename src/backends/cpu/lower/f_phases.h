@@ -11,8 +11,8 @@ namespace octet {
 
 struct ConvPhase {
   ConvGeometry geometry;  // of the plain convolution
-  s64 first[3] = {
-      0, 0, 0};  // of the axes of the window: the phase has the outputs first, first + stride, ...
+  // Of each axis of the window: the phase has the outputs first, first + stride, ...
+  s64 first[3] = {0, 0, 0};
   std::vector<s64> taps;  // of the given kernel, in the order of the phase's
 };
 

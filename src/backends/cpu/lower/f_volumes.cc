@@ -11,6 +11,7 @@
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
@@ -18,23 +19,8 @@ namespace {
 enum : size_t { kX, kWeights, kBias, kResidual };
 
 constexpr s64 kBytes = sizeof(f32);
-// Below this many multiply-adds, waking a thread costs more than it saves.
-constexpr s64 kSerialMacs = 500000;
 // Pixels of a strip, at least where there are so many: a block of the kernels.
 constexpr s64 kFewestColumns = 14;
-
-s64 parts(s64 count, s64 of) { return (count + of - 1) / of; }
-s64 up(s64 count, s64 to) { return parts(count, to) * to; }
-
-s64 macs(const ConvGeometry& g) {
-  return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
-         g.window.out_elements();
-}
-
-// What outputs read along an axis.
-s64 read_by(const WindowAxis& axis, s64 outputs) {
-  return (outputs - 1) * axis.stride + axis.extent();
-}
 
 }  // namespace
 
@@ -48,28 +34,28 @@ VolumeProduct::Strips::Strips(const VolumeSpec& spec) {
   const auto measure = [&] {
     row = pixel * read_by(w, columns);
     plane = row * read_by(h, rows);
-    in_plane = parts(h.out, rows) * parts(w.out, columns);
+    in_plane = ceil_div(h.out, rows) * ceil_div(w.out, columns);
   };
   const auto too_large = [&] {
     measure();
-    const bool few = macs(g) > kSerialMacs && planes * in_plane < spec.threads;
+    const bool few = is_worth_threads(g) && planes * in_plane < spec.threads;
     return few || d.kernel * plane > room;
   };
-  while (rows > 1 && too_large()) rows = parts(rows, 2);
+  while (rows > 1 && too_large()) rows = ceil_div(rows, 2);
   // Narrower strips would read mostly what their neighbours read, too.
   const s64 fewest = std::max(kFewestColumns, w.extent());
-  while (columns > fewest && too_large()) columns = parts(columns, 2);
+  while (columns > fewest && too_large()) columns = ceil_div(columns, 2);
   measure();
-  copied = up(plane * d.kernel, 16);
-  results = up(columns * spec.kernel.lanes * kPanelVectors, 16);
+  copied = rounded_up(plane * d.kernel, 16);
+  results = rounded_up(columns * spec.kernel.lanes * kPanelVectors, 16);
   count = planes * in_plane;
 }
 
 namespace {
 
-// Panels of weights of a group, and of all.
+// Panels of weights of a group.
 s64 group_panels(const VolumeSpec& spec) {
-  return parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors);
+  return ceil_div(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors);
 }
 
 }  // namespace
@@ -83,8 +69,8 @@ VolumeProduct::VolumeProduct(const VolumeSpec& spec, const BindArgs& bind)
   const auto& [d, h, w] = g.window.axes;
   const s64 channels = g.in_channels_per_group();
   const bool joined = g.groups == 1 && w.dilation == 1 && strips_.pixel == channels;
-  if (macs(g) > kSerialMacs)
-    panel_parts_ = std::min(g.groups * group_panels(spec), parts(spec.threads, strips_.count));
+  if (is_worth_threads(g))
+    panel_parts_ = std::min(g.groups * group_panels(spec), ceil_div(spec.threads, strips_.count));
   run_length_ = channels * (joined ? w.kernel : 1);
   for (s64 z = 0; z < d.kernel; ++z) {
     for (s64 y = 0; y < h.kernel; ++y) {
@@ -107,13 +93,13 @@ void VolumeProduct::operator()(const StepArgs& args) const noexcept {
   const auto body = [&](s64 begin, s64 end, int thread) {
     for (s64 i = begin; i < end; ++i) run(args, i, thread);
   };
-  if (macs(spec_.geometry) <= kSerialMacs) return body(0, strips_.count, 0);
+  if (!is_worth_threads(spec_.geometry)) return body(0, strips_.count, 0);
   pool_of(args).parallel_for(strips_.count * panel_parts_, body);
 }
 
 VolumeProduct::Unit VolumeProduct::unit_at(s64 index) const noexcept {
   const auto& [d, h, w] = spec_.geometry.window.axes;
-  const s64 of_row = parts(w.out, strips_.columns), planes = index / strips_.in_plane;
+  const s64 of_row = ceil_div(w.out, strips_.columns), planes = index / strips_.in_plane;
   const s64 row = index % strips_.in_plane / of_row * strips_.rows;
   const s64 column = index % of_row * strips_.columns;
   return {planes / d.out,
@@ -173,7 +159,7 @@ void VolumeProduct::run_panel(const StepArgs& args, const Unit& unit, f32* pixel
   const WindowAxis &h = g.window.h(), &w = g.window.w();
   const auto& [planes, rows, columns] = spec_.out;
   const s64 lanes = spec_.kernel.lanes, width = lanes * kPanelVectors;
-  const s64 outs = g.out_channels_per_group(), padded = at.group * up(outs, lanes);
+  const s64 outs = g.out_channels_per_group(), padded = at.group * rounded_up(outs, lanes);
   const s64 values = g.in_channels_per_group() * g.window.kernel_elements();
   f32* const results = pixels + strips_.copied;
   f32* const residual = spec_.residual ? results + strips_.results : nullptr;
