@@ -42,6 +42,25 @@ def post(url, body):
         return error.code, error.read().decode()
 
 
+def await_server(process, url, log):
+    """Until it answers there."""
+    for _ in range(STARTS):
+        try:
+            urllib.request.urlopen(url, timeout=10)
+            return
+        except OSError:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            break
+    raise AssertionError(log.read_text())
+
+
+def post_all(url, bodies):
+    """The answers to requests of which eight are outstanding."""
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        return list(threads.map(lambda body: post(url, body), bodies))
+
+
 class LitServe(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -54,15 +73,7 @@ class LitServe(unittest.TestCase):
             cls.server = subprocess.Popen([sys.executable, ROOT / "examples/litserve/serve.py", digits_engine(), str(port)], stdout=log, stderr=log,
                                           start_new_session=True)
         cls.addClassCleanup(cls.end)
-        for _ in range(STARTS):
-            try:
-                urllib.request.urlopen(cls.url + "/health", timeout=10)
-                return
-            except OSError:
-                time.sleep(0.05)
-            if cls.server.poll() is not None:
-                break
-        raise AssertionError(cls.log.read_text())
+        await_server(cls.server, cls.url + "/health", cls.log)
 
     @classmethod
     def end(cls):
@@ -76,8 +87,7 @@ class LitServe(unittest.TestCase):
                  {"input": [[[10**400] * 8] * 8]}]
         bodies = [{"input": image.tolist()} for image in images]
         bodies[5:5] = wrong
-        with concurrent.futures.ThreadPoolExecutor(8) as threads:
-            answers = list(threads.map(lambda body: post(self.url + "/predict", body), bodies))
+        answers = post_all(self.url + "/predict", bodies)
         for status, said in answers[5:5 + len(wrong)]:
             self.assertIn(status, (400, 422), said)
         right = answers[:5] + answers[5 + len(wrong):]
@@ -104,15 +114,7 @@ class MLServer(unittest.TestCase):
             cls.server = subprocess.Popen([python, "-c", "import sys; from mlserver.cli import main; sys.argv[1:] = ['start', '.']; main()"], cwd=folder,
                                           stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": str(pathlib.Path(octet.__file__).parent.parent)})
         cls.addClassCleanup(cls.end)
-        for _ in range(STARTS):
-            try:
-                urllib.request.urlopen(cls.url + "/ready", timeout=10)
-                return
-            except OSError:
-                time.sleep(0.05)
-            if cls.server.poll() is not None:
-                break
-        raise AssertionError(cls.log.read_text())
+        await_server(cls.server, cls.url + "/ready", cls.log)
 
     @classmethod
     def end(cls):
@@ -128,8 +130,7 @@ class MLServer(unittest.TestCase):
 
         wrong = [{"shape": [1, 1, 8, 9]}, {"name": "x"}, {"datatype": "INT64"}, {"datatype": "FP64"}, {"data": []}, {"datatype": "BYTES", "data": ["a"], "shape": [1]}]
         bodies = [body(images[0], **other) for other in wrong] + [{"inputs": []}] + [body(image) for image in images]
-        with concurrent.futures.ThreadPoolExecutor(8) as threads:
-            answers = list(threads.map(lambda asked: post(self.url + "/infer", asked), bodies))
+        answers = post_all(self.url + "/infer", bodies)
         self.assertEqual({status for status, _ in answers[:len(wrong) + 1]}, {400}, answers[:len(wrong) + 1])
         right = answers[len(wrong) + 1:]
         self.assertEqual({status for status, _ in right}, {200}, self.log.read_text()[-3000:])

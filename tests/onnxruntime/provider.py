@@ -70,9 +70,22 @@ def run_octet(model, feeds):
         return dict(outputs)
 
 
+def foreign_node(given, made):
+    """What Octet does not take: com.microsoft's Pad, by "no_pads", two zeros for each axis. ONNX Runtime infers no shape behind it."""
+    return harness.need("onnx").helper.make_node("Pad", [given, "no_pads"], [made], name="foreign", domain="com.microsoft")
+
+
+def save_foreign(path, nodes, inputs, outputs, constants, **of_graph):
+    """A model of nodes with foreign ones among them."""
+    onnx = harness.need("onnx")
+    initializers = [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = onnx.helper.make_graph(nodes, path.stem, inputs, outputs, initializers, **of_graph)
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+
+
 def with_foreign_node(model, told=True):
-    """The model with a node in its middle that Octet does not take: com.microsoft's Pad, by nothing, behind the first convolution. ONNX Runtime infers
-    no shape behind it; the model may tell what follows."""
+    """The model with a foreign node in its middle, behind the first convolution; it may tell the shapes that follow."""
     onnx = harness.need("onnx")
     made = onnx.load(model)
     made = onnx.shape_inference.infer_shapes(made) if told else made
@@ -80,8 +93,7 @@ def with_foreign_node(model, told=True):
     output = made.graph.node[conv].output[0]
     made.graph.node[conv].output[0] = "before_foreign"
     made.graph.initializer.append(onnx.helper.make_tensor("no_pads", onnx.TensorProto.INT64, [8], [0] * 8))
-    pad = onnx.helper.make_node("Pad", ["before_foreign", "no_pads"], [output], name="foreign", domain="com.microsoft")
-    made.graph.node.insert(conv + 1, pad)
+    made.graph.node.insert(conv + 1, foreign_node("before_foreign", output))
     made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     path = harness.scratch() / "foreign.onnx"
     onnx.save(made, path)

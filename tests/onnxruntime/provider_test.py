@@ -208,14 +208,11 @@ class Parts(unittest.TestCase):
     def test_a_convolution_far_behind_a_foreign_node(self):
         """The search for what tells the rank needs no more stack for a long chain than for a short one, nor a look at all nodes for each."""
         path, count, node = scratch() / "far.onnx", 20000, onnx.helper.make_node
-        nodes = [node("Relu", ["x"], ["made"]), node("Pad", ["made", "no_pads"], ["0"], name="foreign", domain="com.microsoft"),
+        nodes = [node("Relu", ["x"], ["made"]), provider.foreign_node("made", "0"),
                  *(node("Relu", [str(i)], [str(i + 1)]) for i in range(count)), node("Conv", [str(count), "weights"], ["y"])]
         value = lambda name, sizes: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, sizes)
         constants = {"weights": np.ones([4, 8, 1, 1], np.float32), "no_pads": np.zeros(8, np.int64)}
-        graph = onnx.helper.make_graph(nodes, "far", [value("x", [1, 8, 2, 2])], [value("y", None)],
-                                       [onnx.numpy_helper.from_array(v, k) for k, v in constants.items()])
-        opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        provider.save_foreign(path, nodes, [value("x", [1, 8, 2, 2])], [value("y", None)], constants)
         asked = provider.options()
         asked.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         feeds = {"x": np.arange(-8, 24, dtype=np.float32).reshape(1, 8, 2, 2)}
@@ -237,7 +234,6 @@ class Parts(unittest.TestCase):
     def test_weights_that_two_parts_share(self):
         """Transposed for two products with a foreign node between them. Of a DequantizeLinear alone ONNX Runtime gives each its own."""
         path, random = scratch() / "shared_weights.onnx", np.random.default_rng(3)
-        scales = {"w_scale": 0.02, "x_scale": 0.04}
         node, weights = onnx.helper.make_node, random.integers(-100, 100, [64, 64], np.int8)
         nodes = [node("DequantizeLinear", ["codes", "w_scale", "zero"], ["reals"]), node("Transpose", ["reals"], ["weights"], perm=[1, 0])]
         for i, (given, made) in enumerate([("x", "between"), ("padded", "y")]):
@@ -245,14 +241,18 @@ class Parts(unittest.TestCase):
                       node("MatMul", [f"{i}d", "weights"], [f"{i}c"]), node("QuantizeLinear", [f"{i}c", "x_scale", "zero"], [f"{i}r"]),
                       node("DequantizeLinear", [f"{i}r", "x_scale", "zero"], [made])]
             if i == 0:
-                nodes.append(node("Pad", ["between", "no_pads"], ["padded"], name="foreign", domain="com.microsoft"))
+                nodes.append(provider.foreign_node("between", "padded"))
         value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [9, 64])
-        constants = {"codes": weights, "zero": np.int8(0), "no_pads": np.zeros(4, np.int64), **{name: np.float32(scale) for name, scale in scales.items()}}
-        graph = onnx.helper.make_graph(nodes, "shared", [value("x")], [value("y")], [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
-                                       value_info=[value("between"), value("padded")])
-        opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        constants = {"codes": weights, "zero": np.array(0, np.int8), "no_pads": np.zeros(4, np.int64),
+                     "w_scale": np.array(0.02, np.float32), "x_scale": np.array(0.04, np.float32)}
+        provider.save_foreign(path, nodes, [value("x")], [value("y")], constants, value_info=[value("between"), value("padded")])
+        straight = onnx.load(path)
+        foreign = next(n for n in straight.graph.node if n.name == "foreign")
+        foreign.op_type, foreign.domain = "Identity", ""
+        del foreign.input[1]
+        onnx.save(straight, scratch() / "straight.onnx")
         feeds = {"x": random.normal(size=[9, 64]).astype(np.float32)}
+        expected = run_octet(scratch() / "straight.onnx", feeds)
         for level in "DISABLE_ALL", "ENABLE_ALL":
             saved = scratch() / f"parts_{level}"
             saved.mkdir()
@@ -263,12 +263,7 @@ class Parts(unittest.TestCase):
             for part in saved.iterdir():
                 coverage = json.loads(octet("inspect", part, "--json").out)["coverage"]
                 self.assertEqual(coverage["total_macs"], coverage["int8_macs"], part)
-            straight = onnx.load(path)
-            foreign = next(n for n in straight.graph.node if n.name == "foreign")
-            foreign.op_type, foreign.domain = "Identity", ""
-            del foreign.input[1]
-            onnx.save(straight, scratch() / "straight.onnx")
-            same(self, run_octet(scratch() / "straight.onnx", feeds), got)
+            same(self, expected, got)
 
     def test_initializers_that_are_inputs(self):
         model = onnx.load(qdq())
