@@ -51,13 +51,12 @@ s64 memory_in_force() {
 
 // Large storage in large pages, where the system gives them on request: 25 MB then take a dozen page faults, not 6000.
 void prefer_large_pages(std::byte* memory, s64 bytes) {
-  constexpr s64 kLargePage = s64{2} << 20;
-  if (bytes < 2 * kLargePage) return;
+  if (!has_large_page(bytes)) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t page = kLargePage, first = (begin + page - 1) / page * page;
   const std::uintptr_t last = (begin + static_cast<std::uintptr_t>(bytes)) / page * page;
   // Advice only: where it is refused, pages are small.
-  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 void release(std::byte* memory, s64 rounded) noexcept {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <new>
 
+#include "core/divide.h"
+
 namespace octet {
 namespace {
 
@@ -22,7 +24,6 @@ constexpr bool kShare = false;
 constexpr bool kShare = true;
 #endif
 
-constexpr s64 kLargePage = s64{2} << 20;
 constexpr s64 kRegionBytes = 16 * kLargePage;
 constexpr s64 kHeader = 64;
 
@@ -93,7 +94,7 @@ Header* take_shared(s64 bytes) noexcept {
   return new (at) Header{arena.region};
 }
 
-s64 with_header(s64 bytes) { return (bytes + kHeader - 1) / kHeader * kHeader + kHeader; }
+s64 with_header(s64 bytes) { return ceil_div(bytes, kHeader) * kHeader + kHeader; }
 
 // Whole pages of a block that is no longer needed.
 void drop_pages(std::byte* block, s64 bytes) noexcept {

@@ -9,10 +9,15 @@
 
 namespace octet {
 
+constexpr s64 kLargePage = s64{2} << 20;
+
+// Memory of so many bytes has at least one whole large page, wherever it begins.
+constexpr bool has_large_page(s64 bytes) { return bytes >= 2 * kLargePage; }
+
 // Whether blocks of so many bytes are worth it: smaller ones share pages in malloc, larger ones have large pages of their own.
 constexpr bool fits_page_block(s64 bytes) {
-  constexpr s64 kLeast = s64{64} << 10, kLargest = s64{4} << 20;
-  return bytes >= kLeast && bytes < kLargest;
+  constexpr s64 kLeast = s64{64} << 10;
+  return bytes >= kLeast && !has_large_page(bytes);
 }
 
 // A block for which fits_page_block() holds, at a multiple of 64 bytes; null when the system has no more memory. What is given back goes back
