@@ -218,10 +218,10 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
                   "sizes of output '" + model_.signature().outputs[i].name +
                       "' depend on the batch: set max_batch_size to 0");
   }
-  // A GPU takes a batch as one, from staging, whose pages are locked.
-  if (runner_.is_gpu() || run.size == 1 || !model_.signature().batched())
-    return run_joined(group, run, prepared);
-  run_rows(group, run, prepared);
+  if (model_.signature().runs_by_rows(run.size, runner_.is_gpu()))
+    run_rows(group, run, prepared);
+  else
+    run_joined(group, run, prepared);
 }
 
 void Instance::run_joined(const Group& group, const Run& run, const Runner::Prepared& prepared) {

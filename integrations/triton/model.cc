@@ -247,8 +247,8 @@ void ServedModel::prepare(Runner& runner, const SampleShapes& sample,
     BatchCost cost{std::max<int64_t>(sizes[i], 1), static_cast<double>(sizes[i] + 1)};
     if (settings_.warm_up) {
       try {
-        const bool rows_apart = signature_.batched() && sizes[i] > 1 && !runner.is_gpu();
-        cost.seconds = timed_run(prepared, signature_.inputs, rows_apart);
+        const bool by_rows = signature_.runs_by_rows(sizes[i], runner.is_gpu());
+        cost.seconds = timed_run(prepared, signature_.inputs, by_rows);
       } catch (const Error& error) {
         log(TRITONSERVER_LOG_WARN,
             fmt::format("{}: no warm-up, made-up data do not run: {}", title_, error.what()));

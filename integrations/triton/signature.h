@@ -18,6 +18,8 @@ struct Signature {
   int64_t fixed_batch = 0;  // the only one that the engine takes; 0: any
 
   bool batched() const { return max_batch > 0; }
+  // Whether a run of so many rows takes them where they lie. A GPU takes a batch as one, from staging, whose pages are locked.
+  bool runs_by_rows(int64_t size, bool on_gpu) const { return batched() && size > 1 && !on_gpu; }
 };
 
 // TYPE_INVALID for a type that requests cannot carry.

@@ -200,7 +200,7 @@ std::string mixes_rows(Runner& runner, const Signature& signature, const SampleS
 }
 
 double timed_run(const Runner::Prepared& prepared, const std::vector<TensorInfo>& inputs,
-                 bool rows_apart) {
+                 bool by_rows) {
   const std::vector<Tensor> data = made_up(inputs, prepared.shapes, 1);
   std::vector<Tensor> outputs = prepared.context->run(data);
   const RowsOfRun rows(data, outputs);
@@ -209,7 +209,7 @@ double timed_run(const Runner::Prepared& prepared, const std::vector<TensorInfo>
     const auto start = Clock::now();
     if (prepared.sized_by_data())
       prepared.context->run(data);
-    else if (rows_apart)
+    else if (by_rows)
       run_rows_into(*prepared.context, rows.inputs, rows.outputs);
     else
       prepared.context->run_into(data, outputs);

@@ -26,9 +26,9 @@ std::string unlike_rows(const Runner::Prepared& prepared, const Signature& signa
 std::string mixes_rows(Runner& runner, const Signature& signature, const SampleShapes& sample,
                        int64_t rows);
 
-// A run over made-up data; the least of a few times in seconds. `rows_apart`: each row in memory of its own, as requests come, so that what a batch copies
+// A run over made-up data; the least of a few times in seconds. `by_rows`: each row in memory of its own, as requests come, so that what a batch copies
 // counts.
 double timed_run(const Runner::Prepared& prepared, const std::vector<TensorInfo>& inputs,
-                 bool rows_apart);
+                 bool by_rows);
 
 }  // namespace octet::triton
