@@ -18,13 +18,12 @@ using octet::CompileOptions;
 using octet::Error;
 
 bool carries_codes(const Graph& graph, const Part& part) {
-  const auto has_codes = [&](size_t i) {
+  const std::vector<size_t> nodes = part.engine_nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](size_t i) {
     const std::string& op = graph.nodes[i].op;
     return op == "QuantizeLinear" || op == "DequantizeLinear" || op.starts_with("QLinear") ||
            op.ends_with("Integer");
-  };
-  return std::any_of(part.nodes.begin(), part.nodes.end(), has_codes) ||
-         std::any_of(part.repeated.begin(), part.repeated.end(), has_codes);
+  });
 }
 
 bool is_file(const std::filesystem::path& path) {

@@ -51,8 +51,7 @@ std::string against(const Host& host, const Graph& graph, const GraphNode& node)
 
 // The node that an error of the importer is about; nothing where it is about none of them.
 std::optional<size_t> blamed(const Graph& graph, const Part& part, const Error& error) {
-  std::vector<size_t> nodes = part.nodes;
-  nodes.insert(nodes.end(), part.repeated.begin(), part.repeated.end());
+  const std::vector<size_t> nodes = part.engine_nodes();
   for (const std::string& line : error.context()) {
     for (const size_t i : nodes) {
       if (line.starts_with("importing node '" + graph.nodes[i].name + "' (")) return i;
@@ -121,15 +120,19 @@ class Remade {
   }
 
  private:
-  // The nodes that it takes to make a value; false where it cannot be made.
+  // The nodes that it takes to make a value; false where it cannot be made. Chains may be as long as the model.
   bool collect(const std::string& name, const Left& left, std::set<size_t>& chain) const {
-    const auto maker = makers_.find(name);
-    if (maker == makers_.end() || left.contains(maker->second)) return false;
-    if (!chain.insert(maker->second).second) return true;
-    const std::vector<std::string>& inputs = graph_.nodes[maker->second].inputs;
-    return std::all_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
-      return input.empty() || graph_.constants.contains(input) || collect(input, left, chain);
-    });
+    std::vector<std::string> open = {name};
+    while (!open.empty()) {
+      const auto maker = makers_.find(open.back());
+      open.pop_back();
+      if (maker == makers_.end() || left.contains(maker->second)) return false;
+      if (!chain.insert(maker->second).second) continue;
+      for (const std::string& input : graph_.nodes[maker->second].inputs) {
+        if (!input.empty() && !graph_.constants.contains(input)) open.push_back(input);
+      }
+    }
+    return true;
   }
 
   const Graph& graph_;

@@ -52,6 +52,13 @@ struct Part {
   std::vector<std::string> constants;
   // The same for the same nodes, whenever it is asked.
   std::string key;
+
+  // All nodes of its engine, each behind what it reads.
+  std::vector<size_t> engine_nodes() const {
+    std::vector<size_t> all = repeated;
+    all.insert(all.end(), nodes.begin(), nodes.end());
+    return all;
+  }
 };
 
 Part part_of(const Graph& graph, std::vector<size_t> nodes);

@@ -246,8 +246,7 @@ std::string value_proto(const std::string& name, const ValueType& type) {
 
 std::string graph_proto(const Host& host, const Graph& graph, const Part& part) {
   WireWriter out;
-  for (const size_t i : part.repeated) out.bytes(1, node_proto(host, graph.nodes[i]));
-  for (const size_t i : part.nodes) out.bytes(1, node_proto(host, graph.nodes[i]));
+  for (const size_t i : part.engine_nodes()) out.bytes(1, node_proto(host, graph.nodes[i]));
   out.bytes(2, "part");
   for (const std::string& name : part.constants) {
     const OrtValue* value = nullptr;
