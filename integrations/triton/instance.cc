@@ -47,9 +47,7 @@ Instance::Instance(TRITONBACKEND_ModelInstance* server, ServedModel& model)
       plan_(model.warm_up(runner_)),
       owner_(runner_.owner()),
       input_staging_(model.signature().inputs.size()),
-      output_staging_(model.signature().outputs.size()),
-      input_rows_(model.signature().inputs.size()),
-      output_rows_(model.signature().outputs.size()) {}
+      output_staging_(model.signature().outputs.size()) {}
 
 void Instance::execute(std::span<TRITONBACKEND_Request* const> requests) {
   const uint64_t start = now();
@@ -270,24 +268,25 @@ std::vector<std::byte*> Instance::rows_of(const Pieces& pieces, const Run& run, 
 
 void Instance::run_rows(const Group& group, const Run& run, const Runner::Prepared& prepared) {
   const Signature& signature = model_.signature();
+  std::vector<std::vector<std::byte*>> input_rows, output_rows;  // what the views show
   std::vector<RowsView> inputs;
   std::vector<MutableRowsView> outputs;
   for (size_t i = 0; i < group.inputs.size(); ++i) {
     const uint64_t row = group.input_rows[i];
-    input_rows_[i] = rows_of(group.inputs[i], run, row, input_staging_[i]);
-    fill_rows(group.inputs[i], run, row, input_rows_[i]);
-    inputs.push_back({{signature.inputs[i].type.dtype, prepared.shapes[i]}, input_rows_[i]});
+    input_rows.push_back(rows_of(group.inputs[i], run, row, input_staging_[i]));
+    fill_rows(group.inputs[i], run, row, input_rows[i]);
+    inputs.push_back({{signature.inputs[i].type.dtype, prepared.shapes[i]}, input_rows[i]});
   }
   for (size_t i = 0; i < group.outputs.size(); ++i) {
-    output_rows_[i] = rows_of(group.outputs[i], run, group.output_rows[i], output_staging_[i]);
-    outputs.push_back({prepared.outputs[i], output_rows_[i]});
+    output_rows.push_back(rows_of(group.outputs[i], run, group.output_rows[i], output_staging_[i]));
+    outputs.push_back({prepared.outputs[i], output_rows[i]});
   }
   copied_ += static_cast<uint64_t>(run_rows_into(*prepared.context, inputs, outputs));
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     const uint64_t row = group.output_rows[i];
     for (int64_t r = 0; r < run.rows; ++r) {
       const uint64_t at = static_cast<uint64_t>(run.first + r) * row;
-      std::byte* const from = output_rows_[i][static_cast<size_t>(r)];
+      std::byte* const from = output_rows[i][static_cast<size_t>(r)];
       if (group.outputs[i].whole(at, row, kHostMemory) == from) continue;
       group.outputs[i].write(at, row, from, kHostMemory);
       copied_ += row;

@@ -79,7 +79,6 @@ class Instance {
   BatchPlan plan_;
   int owner_;
   std::vector<Staging> input_staging_, output_staging_;
-  std::vector<std::vector<std::byte*>> input_rows_, output_rows_;
   Staging zeros_;  // of the device
   uint64_t copied_ = 0;
 };
