@@ -68,8 +68,8 @@ TEST(PageBlocks, AreTakenAgainWhereAllWereGivenBack) {
     const Block block = taken(1 << 20, i % 200);
     give_back_page_block(block.data, block.bytes);
   }
-  constexpr s64 kPages =
-      (600 << 20) / 4096;  // of 1000 MiB that were taken in all; a sanitizer keeps some of them
+  // Of 1000 MiB that were taken in all; a sanitizer keeps some of them.
+  constexpr s64 kPages = (600 << 20) / 4096;
   EXPECT_LT(mapped_pages() - before, kPages);
 }
 
