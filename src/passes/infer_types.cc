@@ -152,10 +152,11 @@ std::vector<Propagated> sample_far(const Graph& graph, PropagateOptions options)
   options.sample = 401;
   options.fold_bytes = PropagateOptions{}.fold_bytes;  // sizes are asked, not weights
   for (const SampleSizes& sizes : kFar) {
-    std::optional<FoldingBudget> trial;
-    if (options.budget != nullptr) options.budget = &trial.emplace(*options.budget);
+    std::optional<FoldingBudget> trial;  // each has all that is left, and takes nothing of it
+    PropagateOptions attempt = options;
+    if (options.budget != nullptr) attempt.budget = &trial.emplace(*options.budget);
     try {
-      return {propagate(graph, sample_shapes(graph, sizes), options)};
+      return {propagate(graph, sample_shapes(graph, sizes), attempt)};
     } catch (const Error&) {
       continue;
     }
