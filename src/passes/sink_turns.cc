@@ -203,16 +203,22 @@ class TurnSinker : GraphPass {
     if (turn == nullptr || !is_op(*turn, "Transpose") || uses_.is_output(turn->outputs[0])) return;
     if (turn->outputs[0] != node.inputs[0] || !picks_one(node)) return;
     const auto perm = rows_turned(*turn);
-    const s64 axis = attribute_of<&AxisAttributes::axis>(node);
-    if (!perm || axis != 0 || perm->size() < 4) return;
-    const bool picked = std::ranges::all_of(uses_.consumers(turn->outputs[0]), [&](u32 n) {
+    if (!perm || perm->size() < 4 || !is_picked(turn->outputs[0])) return;
+    if (rewrites_.allow()) pick(node, {turn->inputs[0], *perm, turn->origins});
+  }
+
+  // Whether all that read a value take one index each of its first axis. Asked once of all its readers, which may be many.
+  bool is_picked(ValueId whole) {
+    const auto [at, fresh] = picked_.emplace(whole, false);
+    if (!fresh) return at->second;
+    at->second = std::ranges::all_of(uses_.consumers(whole), [&](u32 n) {
       const Node& reader = graph_.nodes[n];
       if (reader.op->traits->reads_types_only) return true;
       if (!picks_one(reader)) return false;
-      const bool picked_before = reader.input(0) != turn->outputs[0];
-      return picked_before || attribute_of<&AxisAttributes::axis>(reader) == axis;
+      const bool picked_before = reader.input(0) != whole;
+      return picked_before || attribute_of<&AxisAttributes::axis>(reader) == 0;
     });
-    if (picked && rewrites_.allow()) pick(node, {turn->inputs[0], *perm, turn->origins});
+    return at->second;
   }
 
   // One index of what `whole` turns, and the rest of the axes turned behind it.
@@ -355,6 +361,7 @@ class TurnSinker : GraphPass {
   size_t at_ = 0;
   std::unordered_map<ValueId, Turned> turned_;
   std::unordered_map<ValueId, const Node*> readers_;  // that were asked for
+  std::unordered_map<ValueId, bool> picked_;
 };
 
 }  // namespace
