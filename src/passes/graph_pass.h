@@ -2,6 +2,7 @@
 // What passes that are classes work on.
 #pragma once
 
+#include "graph/propagate.h"
 #include "passes/pass.h"
 
 namespace octet {
@@ -12,6 +13,12 @@ class GraphPass {
       : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
 
  protected:
+  // Asked before so many elements of constants are computed for a node: a file may ask for the same any number of times.
+  bool may_fold(s64 elements, const Node& node) const {
+    FoldingBudget* budget = rewrites_.folding();
+    return budget == nullptr || budget->take(static_cast<f64>(elements), node);
+  }
+
   Graph& graph_;
   Rewrites& rewrites_;
   const Uses& uses_;  // of the graph as the pass found it

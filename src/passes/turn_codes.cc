@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph/propagate.h"
 #include "ops/attributes/codes.h"
-#include "ops/attributes/moves.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/permutation.h"
 #include "passes/graph_pass.h"
 #include "passes/match.h"
 
@@ -42,8 +41,9 @@ class CodeTurner : GraphPass {
     const Tensor& codes = *graph_.constant_input(turned, kCodes);
     const bool are_bytes = dtype_bytes(codes.dtype()) == 1 && is_quantized_dtype(codes.dtype());
     if (!are_bytes || codes.bytes() > kMostBytes) return;
+    if (turned.origins.size() > kMostOrigins) return;
     const std::optional<s64> axis = axis_behind(transpose, turned, codes.shape());
-    if (!axis || !may_fold(transpose, codes) || !rewrites_.allow()) return;
+    if (!axis || !may_fold(codes.elements(), transpose) || !rewrites_.allow()) return;
     const std::string name = graph_.value(turned.inputs[kCodes]).name;
     Tensor moved = eval_node(transpose, std::vector<Tensor>{codes})[0];
     turned.inputs[kCodes] = graph_.add_constant(name, std::move(moved));
@@ -51,15 +51,9 @@ class CodeTurner : GraphPass {
       set_attribute<&ScaleAttributes::axis>(turned.attrs, *axis);
     turned.name = transpose.name;
     turned.outputs = transpose.outputs;
-    turned.origins.insert(turned.origins.end(), transpose.origins.begin(), transpose.origins.end());
+    append_origins(turned, transpose);
     dequantize_[turned.outputs[0]] = turned;
     transpose = std::move(turned);
-  }
-
-  // As other folding does: a file may turn the same weights any number of times.
-  bool may_fold(const Node& transpose, const Tensor& codes) const {
-    FoldingBudget* budget = rewrites_.folding();
-    return budget == nullptr || budget->take(static_cast<f64>(codes.shape().elements()), transpose);
   }
 
   // Where the axis of scales comes to lie; nothing where they lie along several.
@@ -69,14 +63,12 @@ class CodeTurner : GraphPass {
     if (block != 0 || scale == nullptr) return std::nullopt;
     if (scale->shape().elements() == 1) return axis;
     const int own = normalize_axis(axis, shape.rank());
-    const auto perm = attribute_of<&TransposeAttributes::perm>(transpose);
-    if (!perm) return shape.rank() - 1 - own;
-    const auto at = std::ranges::find(*perm, s64{own});
-    if (at == perm->end()) return std::nullopt;
-    return at - perm->begin();
+    const std::vector<int> perm = permutation_of(transpose, shape.rank());
+    return std::ranges::find(perm, own) - perm.begin();
   }
 
   static constexpr size_t kMostBytes = size_t{256} << 20;  // as fold_constants
+  static constexpr size_t kMostOrigins = 8;  // turns of turns: each names all that are before it
 
   std::unordered_map<ValueId, Node> dequantize_;
 };
