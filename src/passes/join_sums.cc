@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "ops/registry.h"
-#include "passes/axis_parts.h"
+#include "ops/shared/strided.h"
 #include "passes/graph_pass.h"
 #include "passes/match.h"
+#include "passes/scores.h"
 
 namespace octet {
 namespace {
@@ -80,11 +81,13 @@ class SumJoiner : GraphPass {
       inner = producer_of(graph_, uses_, before);
     }
     const int earlier = inner == nullptr ? -1 : constant_of(*inner);
-    if (earlier < 0 || !comes_to_softmax(outer)) return;
+    // Sums of other networks keep their order, and with it their bits.
+    const auto is_sum = [&](const Node& node) { return constant_of(node) >= 0; };
+    if (earlier < 0 || !comes_to_softmax(graph_, uses_, outer, is_sum)) return;
     const Tensor& constant = *graph_.constant_input(outer, static_cast<size_t>(own));
     const Tensor first =
         last_axes(*graph_.constant_input(*inner, static_cast<size_t>(earlier)), axes);
-    if (!first || outgrows(first, constant) || !rewrites_.allow()) return;
+    if (!first || !may_join(outer, first, constant) || !rewrites_.allow()) return;
     prepend_origins(outer, *inner);
     Node sum = node_beside(
         outer, outer.op, outer.name + ".sum",
@@ -96,32 +99,10 @@ class SumJoiner : GraphPass {
     (between == inner ? outer.inputs[static_cast<size_t>(1 - own)] : between->inputs[0]) = scores;
   }
 
-  static bool outgrows(const Tensor& a, const Tensor& b) {
-    const s64 joined = broadcast_elements(a.shape(), b.shape());
-    return joined > std::max(kFewElements, kMostGrowth * (a.elements() + b.elements())) ||
-           joined > kMostElements;
-  }
-  static s64 broadcast_elements(const Shape& a, const Shape& b) {
-    s64 elements = 1;
-    for (int d = 1; d <= std::max(a.rank(), b.rank()); ++d) {
-      const s64 of_a = d > a.rank() ? 1 : a[a.rank() - d],
-                of_b = d > b.rank() ? 1 : b[b.rank() - d];
-      elements *= std::max(of_a, of_b);
-      if (elements > kMostElements) break;
-    }
-    return elements;
-  }
-
-  // Sums of other networks keep their order, and with it their bits.
-  bool comes_to_softmax(const Node& add) const {
-    const Node* node = &add;
-    for (;;) {
-      const s32 next = uses_.only_consumer(node->outputs[0]);
-      if (next < 0) return false;
-      node = &graph_.nodes[static_cast<size_t>(next)];
-      if (is_op(*node, "Softmax")) return true;
-      if (!moves_axes(*node) && constant_of(*node) < 0) return false;
-    }
+  bool may_join(const Node& add, const Tensor& a, const Tensor& b) const {
+    const s64 joined = broadcast_shapes(a.shape(), b.shape()).elements();
+    const s64 most = std::max(kFewElements, kMostGrowth * (a.elements() + b.elements()));
+    return joined <= std::min(most, kMostElements) && may_fold(joined, add);
   }
 };
 

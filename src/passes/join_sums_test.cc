@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/propagate.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 
@@ -27,11 +28,11 @@ class Scores {
     node("Add", {sum_, id});
   }
 
-  size_t adds_left() {
+  size_t adds_left(const PassOptions& options = {}) {
     node("Softmax", {sum_});
     graph_.outputs = {sum_};
     for (const Pass& pass : float_passes()) {
-      if (pass.name == "join_sums") run_passes(graph_, {&pass, 1}, {}, nullptr);
+      if (pass.name == "join_sums") run_passes(graph_, {&pass, 1}, options, nullptr);
     }
     graph_.compact();
     return graph_.nodes.size() - 1;
@@ -72,6 +73,28 @@ TEST(JoinSums, LargeSumsGrowFourfoldAtMost) {
 
 TEST(JoinSums, NoneIsLargerThan16MiElements) {
   EXPECT_EQ(adds_left({4097, 4096}, {4097, 4096}, {1, 4096}), 2u);
+}
+
+TEST(JoinSums, TakesWhatFoldingMay) {
+  for (const bool is_enough : {false, true}) {
+    Scores graph({16, 16});
+    graph.add({16, 1});
+    graph.add({1, 16});
+    FoldingBudget budget(is_enough ? 256 : 255);
+    PassOptions options;
+    options.folding = &budget;
+    EXPECT_EQ(graph.adds_left(options), is_enough ? 1u : 2u);
+  }
+}
+
+// Each sum would look at all behind it, and name all before it.
+TEST(JoinSums, LongChainsJoinNearTheSoftmax) {
+  constexpr size_t kSums = 100;
+  Scores graph({4, 4});
+  for (size_t i = 0; i < kSums; ++i) graph.add({4});
+  const size_t left = graph.adds_left();
+  EXPECT_LT(left, kSums);
+  EXPECT_GT(left, kSums / 2);
 }
 
 }  // namespace

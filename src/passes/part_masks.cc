@@ -12,6 +12,7 @@
 #include "passes/axis_parts.h"
 #include "passes/graph_pass.h"
 #include "passes/match.h"
+#include "passes/scores.h"
 
 namespace octet {
 namespace {
@@ -85,7 +86,8 @@ class MaskParter : GraphPass {
       const Shape &own = constant->shape(), &to = shape_of(add.outputs[0]);
       if (!part || part->shape().rank() != to.rank() || own.rank() > to.rank()) return {};
       if (own.rank() == to.rank() && own[0] != 1) return {};
-      if (part->shape()[0] > kMostMaskElements / behind_first(to)) return {};
+      const s64 parts = part->shape()[0], each = behind_first(to);
+      if (parts > kMostMaskElements / each || !may_fold(parts * each, add)) return {};
       Node sum = node_beside(add, add.op, add.name + ".part", add.inputs);
       sum.outputs = {kNoValue};
       std::vector<Tensor> terms{*part, *part};
@@ -95,18 +97,10 @@ class MaskParter : GraphPass {
     return {};
   }
 
-  bool comes_to_softmax(const Node& add) const {
-    const Node* node = &add;
-    for (s32 next; (next = uses_.only_consumer(node->outputs[0])) >= 0;) {
-      node = &graph_.nodes[static_cast<size_t>(next)];
-      if (is_op(*node, "Softmax")) return true;
-      if (!moves_axes(*node)) return false;
-    }
-    return false;
-  }
-
   void part(Node& add) {
-    if (!is_op(add, "Add") || add.inputs.size() != 2 || !comes_to_softmax(add)) return;
+    if (!is_op(add, "Add") || add.inputs.size() != 2) return;
+    const auto passes_none = [](const Node&) { return false; };
+    if (!comes_to_softmax(graph_, uses_, add, passes_none)) return;
     const Shape& whole = shape_of(add.outputs[0]);
     if (whole.is_unknown() || whole.rank() < 3 || behind_first(whole) == 0) return;
     for (const size_t i : {size_t{0}, size_t{1}}) {

@@ -34,6 +34,28 @@ def after_conv(op, count):
     return image_model([w.node(op, [names[i]], [names[i + 1]]) for i in range(count)])
 
 
+def sums_of_scores(count):
+    """Constants that are added to the scores of one Softmax."""
+    sums = [w.node("Add", [f"t{i}", "c"], [f"t{i + 1}"]) for i in range(count)]
+    scores = [w.node("Identity", ["x"], ["t0"]), *sums, w.node("Softmax", [f"t{count}"], ["y"])]
+    return w.model(scores, X, Y, [w.floats("c", [1], [0.5])])
+
+
+def turns_of_codes(count):
+    """Weights of codes that are turned over and over."""
+    nodes = [w.node("DequantizeLinear", ["codes", "scale"], ["t0"]), *(w.node("Transpose", [f"t{i}"], [f"t{i + 1}"]) for i in range(count))]
+    weights = [w.tensor("codes", [2, 3], w.INT8, bytes(range(6))), w.floats("scale", [], [0.5])]
+    product = w.node("MatMul", ["x", f"t{count}"], ["y"])
+    return w.model([*nodes, product], [w.value("x", [1, 2])], [w.value("y", [1, 3])], weights)
+
+
+def picked_of_a_turn(count):
+    """Gathers of one Transpose, of one index each."""
+    picks = [w.node("Gather", ["t", "index"], [f"p{i}"]) for i in range(count)]
+    nodes = [w.node("Transpose", ["x"], ["t"], perm=[2, 0, 3, 1, 4]), *picks, w.node("Sum", [f"p{i}" for i in range(count)], ["y"])]
+    return w.model(nodes, [w.value("x", [1, 2, 3, 2, 2])], [w.value("y", [1, 2, 2, 2])], [w.integers("index", [0], scalar=True)])
+
+
 def fan_out(count):
     """One convolution that many read; all results live until the end."""
     readers = [w.node("Relu", ["c"], [f"t{i}"]) for i in range(count)]
@@ -161,6 +183,9 @@ LEGAL = {
     "identities_400k": lambda: w.model(chain("Identity", 400_000), X, Y),
     "turns_20k": lambda: w.model(chain("Transpose", 20_000, perm=[1, 2, 0]), [w.value("x", [2, 3, 4])], [w.value("y", [4, 2, 3])]),
     "sigmoids_after_conv_20k": lambda: after_conv("Sigmoid", 20_000),
+    "sums_of_scores_100k": lambda: sums_of_scores(100_000),
+    "turns_of_codes_20k": lambda: turns_of_codes(20_000),
+    "picked_of_a_turn_60k": lambda: picked_of_a_turn(60_000),
     "readers_10k": lambda: fan_out(10_000),
     "inputs_100k": lambda: many_inputs(100_000, [1]),
     "inputs_of_own_sizes_2k": lambda: many_inputs(2_000, ["own"]),
