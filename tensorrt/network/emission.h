@@ -27,6 +27,9 @@ struct ModelText {
 
 inline constexpr int64_t kFew = 64;
 
+// A ValueInfoProto without a type.
+std::string only_name(const std::string& name);
+
 // As a GraphProto; `more` are fields of it.
 std::string bytes_of_graph(const ModelText& model, const std::string& more);
 

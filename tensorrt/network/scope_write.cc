@@ -92,13 +92,11 @@ class Around {
   // An output of a graph: each has a name of its own.
   void give(const std::string& value) {
     const std::string copy = node("Identity", {value});
-    WireWriter info;
-    info.bytes(1, copy);
-    model_.outputs.push_back(info.take());
+    model_.outputs.push_back(only_name(copy));
   }
-  std::string reversed(const std::string& value) {
+  std::string reversed(const std::string& value, int64_t axis) {
     return node("Slice", {value, integers({-1}), integers({std::numeric_limits<int64_t>::min()}),
-                          integers({0}), integers({-1})});
+                          integers({axis}), integers({-1})});
   }
 
  private:
@@ -179,26 +177,26 @@ void write_rounds(const LayerCore& layer, const Rounds& rounds, ModelText& model
                                   around.integers({std::numeric_limits<int64_t>::max()})});
   value = around.node("Reshape",
                       {value, around.node("Concat", {wanted, part}, {{"axis", int64_t{0}}})});
-  if (output.getLoopOutput() == LoopOutput::kREVERSE) value = around.reversed(value);
+  if (output.getLoopOutput() == LoopOutput::kREVERSE) value = around.reversed(value, 0);
   std::vector<int64_t> order;
   for (size_t i = 1; i < rank; ++i) order.push_back(static_cast<int64_t>(i));
   order.insert(order.begin() + output.getAxis(), 0);
   around.node_to(output_of(layer)->onnx_name(), "Transpose", {value}, {{"perm", order}});
 }
 
-void write_iterator(const LayerCore& layer, const std::string& round, ModelText& body) {
+// What an iterator goes through, its first row first: places counted from the end would take rounds beyond the rows for rows again.
+std::string rows_of(const LayerCore& layer, ModelText& model) {
   const auto& iterator = dynamic_cast<const LoopLayer<IIteratorLayer>&>(layer);
-  const int64_t axis = iterator.getAxis();
   const std::string& from = needed_input(layer, 0, "what it goes through").onnx_name();
-  Around inside(body, layer.name);
-  std::string place = round;
-  if (iterator.getReverse()) {
-    const std::string count =
-        inside.node("Gather", {inside.node("Shape", {from}), inside.integers({axis}, true)});
-    const std::string last = inside.node("Sub", {count, inside.integers({1}, true)});
-    place = inside.node("Sub", {last, round});
-  }
-  inside.node_to(output_of(layer)->onnx_name(), "Gather", {from, place}, {{"axis", axis}});
+  if (!iterator.getReverse()) return from;
+  return Around(model, layer.name).reversed(from, iterator.getAxis());
+}
+
+void write_iterator(const LayerCore& layer, const std::string& rows, const std::string& round,
+                    ModelText& body) {
+  const int64_t axis = dynamic_cast<const LoopLayer<IIteratorLayer>&>(layer).getAxis();
+  Around(body, layer.name)
+      .node_to(output_of(layer)->onnx_name(), "Gather", {rows, round}, {{"axis", axis}});
 }
 
 // For a while these tensors have other names, and their layers too.
@@ -298,7 +296,7 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
         value_info(output_of(*layer)->onnx_name(), output_of(*layer)->model_type()));
   }
   for (const LayerCore* layer : tree.bounds(*this, LayerType::kITERATOR))
-    write_iterator(*layer, round, body);
+    write_iterator(*layer, rows_of(*layer, model), round, body);
   network_.write_graph(tree, this, body, functions);
   Around inside(body, name_);
   inside.give(condition == nullptr ? goes_on : next_condition(tree, *condition, false, body));

@@ -45,12 +45,6 @@ std::string head_of_own() {
   return out.take();
 }
 
-std::string only_name(const std::string& name) {
-  WireWriter out;
-  out.bytes(1, name);
-  return out.take();
-}
-
 // The names that nodes read and do not write.
 std::vector<std::string> read_from_outside(const std::vector<OnnxNode>& nodes) {
   std::set<std::string> written;
@@ -132,6 +126,12 @@ Binding binding_of(const Tensor& tensor, const std::string& onnx) {
 }
 
 }  // namespace
+
+std::string only_name(const std::string& name) {
+  WireWriter out;
+  out.bytes(1, name);
+  return out.take();
+}
 
 std::string bytes_of_graph(const ModelText& model, const std::string& more) {
   WireWriter graph;

@@ -58,6 +58,27 @@ TEST(Loops, LastValueOfRows) {
   }
 }
 
+// From the end, too: no row is there twice.
+TEST(Loops, RoundsBeyondTheRowsFail) {
+  for (const bool reverse : {false, true}) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    Rows rows(n, *n.addInput("x", DataType::kFLOAT, dims_of(kRowSizes)), reverse, kFive);
+    ITensor* y =
+        rows.loop->addLoopOutput(*rows.state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+    y->setName("y");
+    n.markOutput(*y);
+    const Own<ICudaEngine> engine = maker.build();
+    ASSERT_NE(engine, nullptr) << maker.logger.text;
+    Own<IExecutionContext> context(engine->createExecutionContext());
+    Values x = kRowValues, result(2);
+    context->setTensorAddress("x", x.data());
+    context->setTensorAddress("y", result.data());
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    EXPECT_TRUE(maker.logger.has("index 3 is outside")) << maker.logger.text;
+  }
+}
+
 // What each round gives: by rounds ahead of the row's numbers, or behind; in order or not; with zeros where the length is greater.
 TEST(Loops, ValuesOfAllRounds) {
   for (const bool reverse : {false, true}) {
