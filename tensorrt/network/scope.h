@@ -89,7 +89,7 @@ class LoopScope final : public Handed<ILoop>, public Scope {
  private:
   template <class Base>
   Base* add(LayerType type, const char* kind, ITensor& input, int outputs = 1);
-  Tensor* limit(TripLimit kind) const;
+  const LayerCore* limit(TripLimit kind) const;  // null: none of this kind
   std::string next_condition(const ScopeTree& tree, const Tensor& condition, bool at_first,
                              ModelText& model) const;
 

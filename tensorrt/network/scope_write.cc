@@ -143,6 +143,23 @@ Tensor& needed_input(const LayerCore& layer, size_t i, const std::string& why) {
   return *input;
 }
 
+// An input that the scope's node takes: it is computed ahead of what is inside.
+Tensor& outer_input(const ScopeTree& tree, const LayerCore& layer, size_t i,
+                    const std::string& why) {
+  Tensor& input = needed_input(layer, i, why);
+  const Scope* scope = layer.boundary().scope;
+  if (input.producer != nullptr && tree.home(*input.producer) == scope)
+    refuse("layer '" + layer.name + "' reads '" + input.name + "' (" + why +
+           "), which is computed inside of " + scope->shown() + ": compute it outside");
+  return input;
+}
+
+void need_truth(const LayerCore& layer, const Tensor& condition) {
+  if (condition.model_type().dtype != Dtype::boolean)
+    refuse("layer '" + layer.name + "': its condition '" + condition.name + "' is of type " +
+           name_of(condition.getType()) + ", and needs to be of type " + name_of(DataType::kBOOL));
+}
+
 // The values of one name each round become one tensor.
 struct Rounds {
   std::string stacked;  // by rounds first
@@ -150,9 +167,9 @@ struct Rounds {
   bool may_end_early = false;
 };
 
-void write_rounds(const LayerCore& layer, const Rounds& rounds, ModelText& model) {
+void write_rounds(const LayerCore& layer, const Tensor& length, const Rounds& rounds,
+                  ModelText& model) {
   const auto& output = dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(layer);
-  const Tensor& length = needed_input(layer, 1, "how many rounds its output has");
   const size_t rank = static_cast<size_t>(output_of(layer)->model_type().shape.rank());
   Around around(model, layer.name);
   std::string value = rounds.stacked;
@@ -185,9 +202,9 @@ void write_rounds(const LayerCore& layer, const Rounds& rounds, ModelText& model
 }
 
 // What an iterator goes through, its first row first: places counted from the end would take rounds beyond the rows for rows again.
-std::string rows_of(const LayerCore& layer, ModelText& model) {
+std::string rows_of(const ScopeTree& tree, const LayerCore& layer, ModelText& model) {
   const auto& iterator = dynamic_cast<const LoopLayer<IIteratorLayer>&>(layer);
-  const std::string& from = needed_input(layer, 0, "what it goes through").onnx_name();
+  const std::string& from = outer_input(tree, layer, 0, "what it goes through").onnx_name();
   if (!iterator.getReverse()) return from;
   return Around(model, layer.name).reversed(from, iterator.getAxis());
 }
@@ -218,10 +235,9 @@ class Renamed {
 
 }  // namespace
 
-Tensor* LoopScope::limit(TripLimit kind) const {
+const LayerCore* LoopScope::limit(TripLimit kind) const {
   for (const LayerCore* layer : limits_)
-    if (dynamic_cast<const LoopLayer<ITripLimitLayer>&>(*layer).limit == kind)
-      return layer->inputs.front();
+    if (dynamic_cast<const LoopLayer<ITripLimitLayer>&>(*layer).limit == kind) return layer;
   return nullptr;
 }
 
@@ -276,9 +292,13 @@ std::string LoopScope::next_condition(const ScopeTree& tree, const Tensor& condi
 }
 
 void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& functions) const {
-  const Tensor* count = limit(TripLimit::kCOUNT);
-  const Tensor* condition = limit(TripLimit::kWHILE);
-  if (count == nullptr && condition == nullptr) refuse(shown() + " has no trip limit");
+  const LayerCore *counts = limit(TripLimit::kCOUNT), *holds = limit(TripLimit::kWHILE);
+  if (counts == nullptr && holds == nullptr) refuse(shown() + " has no trip limit");
+  const Tensor* count =
+      counts == nullptr ? nullptr : &outer_input(tree, *counts, 0, "how many rounds there are");
+  const Tensor* condition =
+      holds == nullptr ? nullptr : &needed_input(*holds, 0, "whether there is another round");
+  if (condition != nullptr) need_truth(*holds, *condition);
   Around around(model, name_);
   OnnxNode node{"Loop", "", name_, {}, {}, ""};
   node.inputs.push_back(count == nullptr ? "" : around.scalar(*count));
@@ -291,12 +311,12 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
   body.inputs.push_back(value_info(goes_on, {Dtype::boolean, octet::Shape{}}));
   const std::vector<LayerCore*> recurrences = tree.bounds(*this, LayerType::kRECURRENCE);
   for (const LayerCore* layer : recurrences) {
-    node.inputs.push_back(needed_input(*layer, 0, "its initial value").onnx_name());
+    node.inputs.push_back(outer_input(tree, *layer, 0, "its initial value").onnx_name());
     body.inputs.push_back(
         value_info(output_of(*layer)->onnx_name(), output_of(*layer)->model_type()));
   }
   for (const LayerCore* layer : tree.bounds(*this, LayerType::kITERATOR))
-    write_iterator(*layer, rows_of(*layer, model), round, body);
+    write_iterator(*layer, rows_of(tree, *layer, model), round, body);
   network_.write_graph(tree, this, body, functions);
   Around inside(body, name_);
   inside.give(condition == nullptr ? goes_on : next_condition(tree, *condition, false, body));
@@ -317,7 +337,8 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
   node.rest = attribute_of("body", body, model);
   model.nodes.push_back(std::move(node));
   for (const auto& entry : stacked)
-    write_rounds(*entry.first, {entry.second, count, condition != nullptr}, model);
+    write_rounds(*entry.first, outer_input(tree, *entry.first, 1, "how many rounds its output has"),
+                 {entry.second, count, condition != nullptr}, model);
   for (const LayerCore* layer : outputs) {
     const Tensor& value = needed_input(*layer, 0, "what it gives");
     const auto kind = dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(*layer).getLoopOutput();
@@ -348,7 +369,7 @@ std::string ConditionScope::branch(const ScopeTree& tree, size_t input, ModelTex
   for (const LayerCore* layer : branch.bounds(*this, LayerType::kCONDITIONAL_INPUT))
     Around(graph, layer->name)
         .node_to(output_of(*layer)->onnx_name(), "Identity",
-                 {needed_input(*layer, 0, "what it takes").onnx_name()});
+                 {outer_input(tree, *layer, 0, "what it takes").onnx_name()});
   network_.write_graph(branch, this, graph, functions);
   for (const Tensor* tensor : given) Around(graph, name_).give(tensor->onnx_name());
   std::string text = attribute_of(input == 0 ? "then_branch" : "else_branch", graph, model);
@@ -361,7 +382,8 @@ std::string ConditionScope::branch(const ScopeTree& tree, size_t input, ModelTex
 
 void ConditionScope::write(const ScopeTree& tree, ModelText& model, std::string& functions) const {
   if (conditions_.empty()) refuse(shown() + " has no condition: setCondition() gives it one");
-  const Tensor& condition = needed_input(*conditions_.front(), 0, "what it rests on");
+  const Tensor& condition = outer_input(tree, *conditions_.front(), 0, "which side is taken");
+  need_truth(*conditions_.front(), condition);
   OnnxNode node{"If", "", name_, {Around(model, name_).scalar(condition)}, {}, ""};
   for (const LayerCore* layer : tree.bounds(*this, LayerType::kCONDITIONAL_OUTPUT))
     node.outputs.push_back(output_of(*layer)->onnx_name());

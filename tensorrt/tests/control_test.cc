@@ -423,6 +423,101 @@ TEST(Loops, WrongOnesAreRefused) {
       "condition 'either' has no condition");
 }
 
+// What a scope's node takes is there before what is inside.
+TEST(Loops, WhatIsInsideIsNotTakenFromOutside) {
+  const auto told = [](const std::function<void(INetworkDefinition&, ILoop&, Rows&)>& change) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    Rows rows(n, *n.addInput("x", DataType::kFLOAT, dims_of({2, 2})), false, kThree);
+    rows.loop->setName("rows");
+    ILoopOutputLayer* out = rows.loop->addLoopOutput(*rows.next, LoopOutput::kCONCATENATE);
+    out->setInput(1, *rows.count);
+    n.markOutput(*out->getOutput(0));
+    change(n, *rows.loop, rows);
+    EXPECT_EQ(maker.build(), nullptr);
+    EXPECT_TRUE(maker.logger.has("computed inside of loop 'rows': compute it outside"))
+        << maker.logger.text;
+    return maker.logger.text;
+  };
+  const auto layer_of = [](INetworkDefinition& n, LayerType type) {
+    for (int32_t i = 0; i < n.getNbLayers(); ++i)
+      if (n.getLayer(i)->getType() == type) return n.getLayer(i);
+    return static_cast<ILayer*>(nullptr);
+  };
+  const auto inside = [](INetworkDefinition& n, Rows& rows) {
+    return n
+        .addCast(*n.addReduce(*rows.next, ReduceOperation::kSUM, 1, false)->getOutput(0),
+                 DataType::kINT32)
+        ->getOutput(0);
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(told([&](INetworkDefinition& n, ILoop&, Rows& rows) {
+        layer_of(n, LayerType::kTRIP_LIMIT)->setInput(0, *inside(n, rows));
+      }),
+      "how many rounds there are");
+  has(told([&](INetworkDefinition& n, ILoop&, Rows& rows) {
+        layer_of(n, LayerType::kLOOP_OUTPUT)->setInput(1, *inside(n, rows));
+      }),
+      "how many rounds its output has");
+  has(told([&](INetworkDefinition& n, ILoop& loop, Rows&) {
+        ITensor* row = layer_of(n, LayerType::kITERATOR)->getOutput(0);
+        IRecurrenceLayer* other = loop.addRecurrence(*row);
+        other->setInput(1, *other->getOutput(0));
+        n.markOutput(
+            *loop.addLoopOutput(*other->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0));
+      }),
+      "its initial value");
+  has(told([&](INetworkDefinition& n, ILoop& loop, Rows& rows) {
+        ITensor* row = layer_of(n, LayerType::kITERATOR)->getOutput(0);
+        ITensor* one = loop.addIterator(*row)->getOutput(0);
+        rows.state->setInput(1,
+                             *combined(n, *rows.next, Op::kSUM, *n.addShuffle(*one)->getOutput(0)));
+      }),
+      "what it goes through");
+}
+
+TEST(Conditions, WhatIsInsideIsNotTakenFromOutside) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims{1, {2}});
+  IIfConditional* either = n.addIfConditional();
+  either->setName("either");
+  ITensor* inside = either->addInput(*x)->getOutput(0);
+  either->setCondition(*is_positive(n, *inside));
+  n.markOutput(*either->addOutput(*inside, *inside)->getOutput(0));
+  EXPECT_EQ(maker.build(), nullptr);
+  EXPECT_TRUE(maker.logger.has("computed inside of condition 'either': compute it outside"))
+      << maker.logger.text;
+}
+
+// Types are named as clients know them.
+TEST(Conditions, AreTruths) {
+  {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    ITensor* x = n.addInput("x", DataType::kFLOAT, Dims{1, {2}});
+    IIfConditional* either = n.addIfConditional();
+    either->setCondition(*integer(n, kThree));
+    ITensor* inside = either->addInput(*x)->getOutput(0);
+    n.markOutput(*either->addOutput(*inside, *inside)->getOutput(0));
+    EXPECT_EQ(maker.build(), nullptr);
+    EXPECT_TRUE(maker.logger.has("is of type Int32, and needs to be of type Bool"))
+        << maker.logger.text;
+  }
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ILoop* loop = n.addLoop();
+  IRecurrenceLayer* state = loop->addRecurrence(*n.addInput("x", DataType::kFLOAT, Dims{0, {}}));
+  state->setInput(1, *state->getOutput(0));
+  loop->addTripLimit(*state->getOutput(0), TripLimit::kWHILE);
+  n.markOutput(*loop->addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0));
+  EXPECT_EQ(maker.build(), nullptr);
+  EXPECT_TRUE(maker.logger.has("is of type Float, and needs to be of type Bool"))
+      << maker.logger.text;
+}
+
 // Inputs that are set to what comes behind them are refused wherever sizes or types are asked.
 TEST(Layers, WhatRestsOnItselfIsRefused) {
   const auto refused = [](const std::function<ITensor*(INetworkDefinition&, ITensor&)>& add) {
