@@ -134,7 +134,14 @@ ScopeTree::ScopeTree(std::vector<LayerCore*> layers) : layers_(std::move(layers)
     grows = false;
     for (LayerCore* layer : layers_) grows = spread(*layer) || grows;
   }
-  for (const auto& entry : outer_) around_[entry.first] = innermost(entry.second);
+  for (const auto& [scope, outer] : outer_) {
+    const bool in_itself = std::ranges::any_of(
+        outer, [&, inner = scope](const Scope* other) { return outer_.at(other).contains(inner); });
+    if (in_itself || outer.size() >= kDeepest)
+      refuse(scope->shown() + " is inside of itself, or of " + std::to_string(kDeepest) +
+             " loops and conditions or more");
+    around_[scope] = innermost(outer);
+  }
   for (const LayerCore* layer : layers_) {
     const Scopes& scopes = inside_[layer];
     const Scope* home = innermost(scopes);
@@ -171,28 +178,11 @@ bool ScopeTree::spread(LayerCore& layer) {
   return grows;
 }
 
-size_t ScopeTree::depth(const Scope& scope, size_t left) {
-  const auto found = depths_.find(&scope);
-  if (found != depths_.end()) return found->second;
-  size_t deepest = left == 0 ? kDeepest : 0;
-  if (left > 0)
-    for (const Scope* outer : outer_.at(&scope))
-      deepest = std::max(deepest, depth(*outer, left - 1));
-  if (deepest >= kDeepest)
-    refuse(scope.shown() + " is inside of itself, or of " + std::to_string(kDeepest) +
-           " loops and conditions or more");
-  depths_[&scope] = deepest + 1;
-  return deepest + 1;
-}
-
-const Scope* ScopeTree::innermost(const Scopes& scopes) {
+// Scopes have those around their outer ones among their own, so that as many are around the innermost as around no other.
+const Scope* ScopeTree::innermost(const Scopes& scopes) const {
   const Scope* found = nullptr;
-  size_t deepest = 0;
-  for (const Scope* scope : scopes) {
-    const size_t own = depth(*scope, kDeepest);
-    if (own > deepest) found = scope;
-    deepest = std::max(own, deepest);
-  }
+  for (const Scope* scope : scopes)
+    if (found == nullptr || outer_.at(scope).size() > outer_.at(found).size()) found = scope;
   return found;
 }
 

@@ -49,15 +49,12 @@ class ScopeTree {
  private:
   using Scopes = std::set<const Scope*>;
   bool spread(LayerCore& layer);
-  // How many scopes a scope is inside of, with itself; `left`: how many more there may be around it.
-  size_t depth(const Scope& scope, size_t left);
-  const Scope* innermost(const Scopes& scopes);
+  const Scope* innermost(const Scopes& scopes) const;
   bool is_around(const Scope& outer, const Scope& inner) const;
 
   std::vector<LayerCore*> layers_;
   std::map<const LayerCore*, Scopes> inside_;
   std::map<const Scope*, Scopes> outer_;
-  std::map<const Scope*, size_t> depths_;  // those that were asked for
   std::map<const LayerCore*, const Scope*> home_;
   std::map<const Scope*, const Scope*> around_;
 };
