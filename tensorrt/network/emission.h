@@ -27,6 +27,9 @@ struct ModelText {
 
 inline constexpr int64_t kFew = 64;
 
+// Fields of a model around its graph, where no model was parsed.
+std::string head_of_own();
+
 // A ValueInfoProto without a type.
 std::string only_name(const std::string& name);
 

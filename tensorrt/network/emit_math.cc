@@ -95,8 +95,6 @@ constexpr const char* kUnary[] = {"Exp",   "Log",   "Sqrt",  "Reciprocal", "Abs"
 constexpr const char* kReduce[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin",
                                    "ReduceMean"};
 
-bool is_integer(Dtype dtype) { return dtype == Dtype::s32 || dtype == Dtype::s64; }
-
 std::vector<float> floats_of(const Weights& weights) {
   std::vector<float> values(static_cast<size_t>(weights.count));
   const std::string raw = as_f32(weights);

@@ -275,6 +275,7 @@ class Network final : public Handed<INetworkDefinition> {
   void write_input(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_output(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   std::set<const LayerCore*> needed() const;
+  ScopeTree needed_scopes() const;  // of the layers that the outputs need
   std::string model_bytes(const ModelText& model, const std::string& functions) const;
 
   bool implicit_;

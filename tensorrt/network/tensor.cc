@@ -166,8 +166,7 @@ bool tells_sizes(const LayerCore& layer, size_t input) {
 
 bool is_few_integers(const Tensor& tensor) {
   const octet::TensorType type = tensor.model_type();
-  const bool is_integer = type.dtype == octet::Dtype::s32 || type.dtype == octet::Dtype::s64;
-  return is_integer && !type.shape.is_unknown() && type.shape.rank() <= 1;
+  return is_integer(type.dtype) && !type.shape.is_unknown() && type.shape.rank() <= 1;
 }
 
 // Whether a layer takes the numbers of a tensor as sizes.

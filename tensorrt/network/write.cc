@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network as the text of a model, whole or a layer at a time to infer sizes.
+// A network as the text of a model.
 #include <algorithm>
-#include <functional>
 
 #include "integrations/wire/wire.h"
-#include "octet/value_types.h"
 #include "tensorrt/network/network.h"
 #include "tensorrt/network/plugin_layer.h"
 #include "tensorrt/network/scope.h"
-#include "tensorrt/network/typed.h"
 #include "tensorrt/plugins/operator.h"
 #include "tensorrt/shared/block_format.h"
 
@@ -33,15 +30,6 @@ std::string opset_import(const std::string& domain, int64_t version) {
 std::string import_of(const std::string& domain) {
   WireWriter out;
   out.bytes(8, opset_import(domain, 1));
-  return out.take();
-}
-
-// Fields of the model around its graph.
-std::string head_of_own() {
-  WireWriter out;
-  out.integer(1, kIrVersion);
-  out.bytes(2, "TensorRT network");
-  out.bytes(8, opset_import("", kOpset));
   return out.take();
 }
 
@@ -126,6 +114,14 @@ Binding binding_of(const Tensor& tensor, const std::string& onnx) {
 }
 
 }  // namespace
+
+std::string head_of_own() {
+  WireWriter out;
+  out.integer(1, kIrVersion);
+  out.bytes(2, "TensorRT network");
+  out.bytes(8, opset_import("", kOpset));
+  return out.take();
+}
 
 std::string only_name(const std::string& name) {
   WireWriter out;
@@ -272,13 +268,17 @@ std::vector<const LayerCore*> Network::layers_of_model() const {
   return found;
 }
 
-std::set<const LayerCore*> Network::layers_outside() const {
+ScopeTree Network::needed_scopes() const {
   const std::set<const LayerCore*> wanted = needed();
-  if (scopes.empty()) return wanted;
-  std::vector<LayerCore*> all;
+  std::vector<LayerCore*> found;
   for (const auto& layer : layers)
-    if (wanted.contains(layer.get())) all.push_back(layer.get());
-  const ScopeTree tree(std::move(all));
+    if (wanted.contains(layer.get())) found.push_back(layer.get());
+  return ScopeTree(std::move(found));
+}
+
+std::set<const LayerCore*> Network::layers_outside() const {
+  if (scopes.empty()) return needed();
+  const ScopeTree tree = needed_scopes();
   std::set<const LayerCore*> found;
   for (const LayerCore* layer : tree.layers())
     if (tree.home(*layer) == nullptr) found.insert(layer);
@@ -287,11 +287,8 @@ std::set<const LayerCore*> Network::layers_outside() const {
 
 std::vector<const Tensor*> Network::tensors_of_model() const {
   std::vector<const Tensor*> tensors(inputs_.begin(), inputs_.end());
-  const std::set<const LayerCore*> wanted = needed();
-  for (const auto& layer : layers) {
-    if (!wanted.contains(layer.get())) continue;
+  for (const LayerCore* layer : layers_of_model())
     for (const auto& output : layer->outputs) tensors.push_back(output.get());
-  }
   return tensors;
 }
 
@@ -305,11 +302,7 @@ WrittenModel Network::write() {
   model.initializers = parsed_.initializers;
   std::string functions;
   for (Tensor* input : inputs_) write_input(*input, model, written);
-  const std::set<const LayerCore*> wanted = needed();
-  std::vector<LayerCore*> written_layers;
-  for (const auto& layer : layers)
-    if (wanted.contains(layer.get())) written_layers.push_back(layer.get());
-  const ScopeTree tree(std::move(written_layers));
+  const ScopeTree tree = needed_scopes();
   for (const Tensor* output : outputs_) {
     const Scope* scope = output->producer == nullptr ? nullptr : tree.home(*output->producer);
     if (scope != nullptr)
@@ -320,151 +313,6 @@ WrittenModel Network::write() {
   for (Tensor* output : outputs_) write_output(*output, model, written);
   written.bytes = model_bytes(model, functions);
   return written;
-}
-
-namespace {
-
-bool is_integer(const octet::TensorType& type) {
-  return type.dtype == Dtype::s32 || type.dtype == Dtype::s64;
-}
-
-// What a layer's sizes are inferred from beside itself: the layers that make integers, or all ahead of it.
-enum class Ahead : uint8_t { integers, all };
-
-// A layer with what its sizes depend on; other inputs of its are inputs of the model.
-class Excerpt {
- public:
-  explicit Excerpt(ModelText& model, Ahead ahead = Ahead::integers)
-      : model_(model), ahead_(ahead) {}
-
-  // The tensor as the model computes it, if it is integers; else as an input of the model.
-  void need(Tensor& tensor) {
-    const octet::TensorType type = tensor.model_type();
-    // What bounds a loop gives other numbers in each round.
-    const bool has_layer = tensor.producer != nullptr && !tensor.producer->parsed &&
-                           tensor.producer->plugin() == nullptr &&
-                           tensor.producer->boundary().scope == nullptr;
-    const bool is_constant = has_layer && tensor.producer->kind() == LayerType::kCONSTANT &&
-                             type.shape.is_static() && type.shape.elements() <= kFew;
-    if (is_constant || (has_layer && (is_integer(type) || ahead_ == Ahead::all))) {
-      add(*tensor.producer);
-    } else if (inputs_.insert(&tensor).second) {
-      model_.inputs.push_back(value_info(tensor.onnx_name(), type));
-    }
-  }
-
-  void add(LayerCore& layer) {
-    if (!done_.insert(&layer).second) return;
-    // The second input of a recurrence comes behind it.
-    const size_t count = layer.kind() == LayerType::kRECURRENCE ? 1 : layer.inputs.size();
-    for (size_t i = 0; i < std::min(count, layer.inputs.size()); ++i)
-      if (layer.inputs[i] != nullptr) need(*layer.inputs[i]);
-    Emission emission(model_, layer);
-    layer.emit(emission);
-  }
-
- private:
-  ModelText& model_;
-  const Ahead ahead_;
-  std::set<const LayerCore*> done_;
-  std::set<const Tensor*> inputs_;
-};
-
-std::map<std::string, octet::TensorType> types_of(LayerCore& layer, Ahead ahead) {
-  ModelText model;
-  model.with_weights = false;
-  Excerpt(model, ahead).add(layer);
-  for (const auto& output : layer.outputs) model.outputs.push_back(only_name(output->onnx_name()));
-  WireWriter whole;
-  whole.bytes(7, bytes_of_graph(model, ""));
-  const std::string bytes = head_of_own() + whole.text();
-  std::map<std::string, octet::TensorType> types;
-  for (const auto& info : octet::value_types(std::as_bytes(std::span(bytes))))
-    types.emplace(info.name, info.type);
-  return types;
-}
-
-// Open sizes of a layer's inputs are guessed each by itself, and two guesses may contradict each other where the network's inputs would not.
-std::map<std::string, octet::TensorType> inferred_types(LayerCore& layer) {
-  try {
-    return types_of(layer, Ahead::integers);
-  } catch (const octet::Error&) {
-    const bool guessed = std::ranges::any_of(layer.inputs, [](const Tensor* tensor) {
-      return tensor != nullptr && !tensor->type.shape.is_static();
-    });
-    if (!guessed) throw;
-  }
-  return types_of(layer, Ahead::all);
-}
-
-// A layer whose types are being inferred, and those that wait for them. What rests on itself would be asked without an end.
-class Inferring {
- public:
-  explicit Inferring(const LayerCore& layer) : layer_(layer), waiting_(innermost) {
-    for (const Inferring* other = waiting_; other != nullptr; other = other->waiting_)
-      if (&other->layer_ == &layer) refuse("layer '" + layer.name + "' reads what rests on it");
-    innermost = this;  // last: what is thrown before runs no destructor
-  }
-  ~Inferring() { innermost = waiting_; }
-  Inferring(const Inferring&) = delete;
-  Inferring& operator=(const Inferring&) = delete;
-
- private:
-  const LayerCore& layer_;
-  const Inferring* const waiting_;
-  static thread_local const Inferring* innermost;
-};
-
-thread_local const Inferring* Inferring::innermost = nullptr;
-
-}  // namespace
-
-void Network::infer(LayerCore& layer) {
-  if (layer.inferred) return;
-  const Inferring guard(layer);
-  if (layer.parsed) return parsed_inputs_changed();
-  if (layer.plugin() != nullptr) return infer_plugin(layer);
-  const std::map<std::string, octet::TensorType> types = inferred_types(layer);
-  for (const auto& output : layer.outputs) {
-    const auto found = types.find(output->onnx_name());
-    if (found != types.end()) output->type = found->second;
-  }
-  layer.inferred = true;
-  if (is_strongly_typed()) carry_types(layer);
-}
-
-void Network::infer_plugin(LayerCore& layer) {
-  PluginCore& plugin = *layer.plugin();
-  plugin.infer(layer, numbers_of(layer, plugin.shape_inputs(layer)));
-  layer.inferred = true;
-}
-
-std::vector<ShapeNumbers> Network::numbers_of(const LayerCore& layer,
-                                              const std::vector<Tensor*>& inputs) {
-  if (inputs.empty()) return {};
-  std::vector<std::string> names;
-  for (const Tensor* input : inputs) names.push_back(input->onnx_name());
-  std::string bytes;
-  if (has_parsed_) {
-    bytes = model_before(layer, inputs);
-  } else {
-    ModelText model;
-    model.with_weights = false;
-    Excerpt excerpt(model);
-    for (Tensor* input : inputs) excerpt.need(*input);
-    hand_on(names, model);
-    bytes = model_bytes(model, "");
-  }
-  return octet::value_integers(std::as_bytes(std::span(bytes)), names, parsed_folder_);
-}
-
-bool Network::is_shape_arithmetic(const LayerCore& layer) const {
-  if (layer.kind() == LayerType::kSHAPE) return true;
-  if (layer.kind() == LayerType::kCONSTANT) return true;
-  if (layer.boundary().scope != nullptr) return false;
-  return !layer.inputs.empty() && std::ranges::all_of(layer.inputs, [&](const Tensor* input) {
-    return input != nullptr && input->producer != nullptr && is_shape_arithmetic(*input->producer);
-  });
 }
 
 }  // namespace octet_trt

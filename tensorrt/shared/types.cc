@@ -95,6 +95,10 @@ Dtype to_octet(DataType type) {
 
 size_t bytes_of(DataType type) { return octet::dtype_bytes(to_octet(type)); }
 
+bool is_integer(octet::Dtype dtype) {
+  return dtype == octet::Dtype::s32 || dtype == octet::Dtype::s64;
+}
+
 const char* name_of(DataType type) {
   switch (type) {
     case DataType::kFLOAT:

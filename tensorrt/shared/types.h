@@ -17,6 +17,7 @@ using namespace nvinfer1;  // the interface that all of this implements
 DataType to_trt(octet::Dtype dtype);
 octet::Dtype to_octet(DataType type);  // throws octet::Error for types of fewer than eight bits
 size_t bytes_of(DataType type);
+bool is_integer(octet::Dtype dtype);  // as sizes and indices are: of 32 or 64 bits
 const char* name_of(DataType type);
 
 Dims no_dims();  // nbDims -1: not known, or no such tensor
