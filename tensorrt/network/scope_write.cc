@@ -160,6 +160,21 @@ void need_truth(const LayerCore& layer, const Tensor& condition) {
            name_of(condition.getType()) + ", and needs to be of type " + name_of(DataType::kBOOL));
 }
 
+const ILoopOutputLayer& as_output(const LayerCore& layer) {
+  return dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(layer);
+}
+
+// `last`: the values that recurrences have at the end.
+void write_last_value(const LayerCore& layer, const std::map<const LayerCore*, std::string>& last,
+                      ModelText& model) {
+  const Tensor& value = needed_input(layer, 0, "what it gives");
+  const auto found = last.find(value.producer);
+  if (found == last.end())
+    refuse("layer '" + layer.name + "': '" + value.name + "' is no recurrence of " +
+           layer.boundary().scope->shown() + ", of which alone there is a last value");
+  Around(model, layer.name).node_to(output_of(layer)->onnx_name(), "Identity", {found->second});
+}
+
 // The values of one name each round become one tensor.
 struct Rounds {
   std::string stacked;  // by rounds first
@@ -169,7 +184,6 @@ struct Rounds {
 
 void write_rounds(const LayerCore& layer, const Tensor& length, const Rounds& rounds,
                   ModelText& model) {
-  const auto& output = dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(layer);
   const size_t rank = static_cast<size_t>(output_of(layer)->model_type().shape.rank());
   Around around(model, layer.name);
   std::string value = rounds.stacked;
@@ -194,10 +208,10 @@ void write_rounds(const LayerCore& layer, const Tensor& length, const Rounds& ro
                                   around.integers({std::numeric_limits<int64_t>::max()})});
   value = around.node("Reshape",
                       {value, around.node("Concat", {wanted, part}, {{"axis", int64_t{0}}})});
-  if (output.getLoopOutput() == LoopOutput::kREVERSE) value = around.reversed(value, 0);
+  if (as_output(layer).getLoopOutput() == LoopOutput::kREVERSE) value = around.reversed(value, 0);
   std::vector<int64_t> order;
   for (size_t i = 1; i < rank; ++i) order.push_back(static_cast<int64_t>(i));
-  order.insert(order.begin() + output.getAxis(), 0);
+  order.insert(order.begin() + as_output(layer).getAxis(), 0);
   around.node_to(output_of(layer)->onnx_name(), "Transpose", {value}, {{"perm", order}});
 }
 
@@ -328,8 +342,7 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
   std::vector<std::pair<const LayerCore*, std::string>> stacked;
   const std::vector<LayerCore*> outputs = tree.bounds(*this, LayerType::kLOOP_OUTPUT);
   for (const LayerCore* layer : outputs) {
-    const auto kind = dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(*layer).getLoopOutput();
-    if (kind == LoopOutput::kLAST_VALUE) continue;
+    if (as_output(*layer).getLoopOutput() == LoopOutput::kLAST_VALUE) continue;
     inside.give(needed_input(*layer, 0, "what it gives").onnx_name());
     stacked.emplace_back(layer, body.fresh(layer->name));
     node.outputs.push_back(stacked.back().second);
@@ -339,16 +352,9 @@ void LoopScope::write(const ScopeTree& tree, ModelText& model, std::string& func
   for (const auto& entry : stacked)
     write_rounds(*entry.first, outer_input(tree, *entry.first, 1, "how many rounds its output has"),
                  {entry.second, count, condition != nullptr}, model);
-  for (const LayerCore* layer : outputs) {
-    const Tensor& value = needed_input(*layer, 0, "what it gives");
-    const auto kind = dynamic_cast<const LoopLayer<ILoopOutputLayer>&>(*layer).getLoopOutput();
-    if (kind != LoopOutput::kLAST_VALUE) continue;
-    const auto found = last.find(value.producer);
-    if (found == last.end())
-      refuse("layer '" + layer->name + "': '" + value.name + "' is no recurrence of " + shown() +
-             ", of which alone there is a last value");
-    around.node_to(output_of(*layer)->onnx_name(), "Identity", {found->second});
-  }
+  for (const LayerCore* layer : outputs)
+    if (as_output(*layer).getLoopOutput() == LoopOutput::kLAST_VALUE)
+      write_last_value(*layer, last, model);
 }
 
 // What both sides read is in each of them, which doubles for each condition within another.
