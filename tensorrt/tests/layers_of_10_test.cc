@@ -127,16 +127,17 @@ TEST(LayersOf10, FillCountsInIntegers) {
   EXPECT_EQ(y, (Values{0, -1}));
 }
 
-// One query head for each of two; keys and values have one head, three places and one number. Queries are large, so that the largest score has all.
+// Two heads of queries; keys and values have one head, three places and one number. Queries are large, so that the largest score has all.
 Values attended(const Values& queries,
                 const std::function<void(INetworkDefinition&, IAttention&)>& change,
                 AttentionNormalizationOp op = AttentionNormalizationOp::kSOFTMAX) {
   static const Values keys = {1, 3, 2}, values = {10, 20, 30};
-  return layer_result({1, 2, 3, 1}, queries, [&](INetworkDefinition& n, ITensor& in) {
+  const int count = static_cast<int>(queries.size()) / 2;
+  return layer_result({1, 2, count, 1}, queries, [&](INetworkDefinition& n, ITensor& in) {
     IAttention* attention = n.addAttention(in, *constant(n, Dims4{1, 1, 3, 1}, keys),
                                            *constant(n, Dims4{1, 1, 3, 1}, values), op, false);
     EXPECT_EQ(sizes_of(attention->getOutput(0)->getDimensions()),
-              (std::vector<int64_t>{1, 2, 3, 1}));
+              (std::vector<int64_t>{1, 2, count, 1}));
     change(n, *attention);
     return attention->getOutput(0);
   });
@@ -151,6 +152,8 @@ TEST(LayersOf10, Attention) {
     EXPECT_TRUE(attention.getCausal());
   };
   EXPECT_EQ(attended(queries, causal), (Values{10, 10, 20, 10, 20, 20}));
+  // Fewer queries than keys: the first of them sees the first key.
+  EXPECT_EQ(attended({100, 100, 100, -100}, causal), (Values{10, 20, 10, 10}));
   // Who may be attended to, the same for all heads and queries; and numbers that are added for each query.
   const auto allowed = [](INetworkDefinition& n, IAttention& attention) {
     static const bool mask[3] = {true, false, true};
@@ -190,7 +193,7 @@ TEST(LayersOf10, AttentionRefused) {
 
 TEST(LayersOf10, AttentionOfCodes) {
   const Values queries = {100, -100, 100, 100, 100, 100};
-  static const Values scale = {1.0F / 64};
+  static const Values scale = {1.0F / 256};
   const auto codes = [](INetworkDefinition& n, IAttention& attention) {
     EXPECT_TRUE(attention.setNormalizationQuantizeScale(*constant(n, Dims{0, {}}, scale)));
     EXPECT_FALSE(attention.setNormalizationQuantizeToType(DataType::kFP8));
@@ -198,7 +201,10 @@ TEST(LayersOf10, AttentionOfCodes) {
     EXPECT_EQ(attention.getNormalizationQuantizeToType(), DataType::kINT8);
     EXPECT_NE(attention.getNormalizationQuantizeScale(), nullptr);
   };
-  EXPECT_EQ(attended(queries, codes), (Values{20, 10, 20, 20, 20, 20}));
+  // The largest code is 127: of a share of 1 that much is left.
+  Values expected = {20, 10, 20, 20, 20, 20};
+  for (float& value : expected) value *= 127.0F / 256;
+  EXPECT_EQ(attended(queries, codes), expected);
 }
 
 TEST(LayersOf10, AttentionSaysWhatItIs) {
