@@ -24,7 +24,7 @@ nb::object layer_object(nb::handle network, L* layer) {
   return nb::cast(std::move(object));
 }
 
-// A loop or a condition, and the network that it lies in.
+// A loop, a condition or attention, which are no layers, and the network that it lies in.
 template <class Scope>
 struct ScopeOf {
   Scope* scope = nullptr;
