@@ -201,26 +201,24 @@ class RowGatherer : GraphPass {
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
       const ValueId from = moved_by(node);
       if (from == kNoValue || shape_of(from).is_unknown() || shape_of(from).rank() < 2) break;
-      const std::vector<ValueId> all = with(values, from);
-      if (rows_of_image(all) == 0) break;
+      values.push_back(from);
+      if (rows_of_image(values) == 0) {
+        values.pop_back();
+        break;
+      }
       moves.push_back(static_cast<u32>(n));
-      values = all;
       if (!is_read_here(from, node)) break;
       n = uses_.producer(from);
     }
     const auto rolls = [&](u32 n) { return is_op(graph_.nodes[n], "Concat"); };
     for (; std::ranges::any_of(moves, rolls); moves.pop_back(), values.pop_back()) {
       const s64 image = rows_of_image(values);
+      if (!may_fold(image * std::ssize(moves), graph_.nodes[last])) return;
       const auto order = order_of(moves, values.back(), image);
       if (!order) continue;
       if (rewrites_.allow()) replace(moves, values, *order);
       return;
     }
-  }
-
-  static std::vector<ValueId> with(std::vector<ValueId> values, ValueId more) {
-    values.push_back(more);
-    return values;
   }
 
   // [images, rows of an image, a row].

@@ -56,6 +56,19 @@ def picked_of_a_turn(count):
     return w.model(nodes, [w.value("x", [1, 2, 3, 2, 2])], [w.value("y", [1, 2, 2, 2])], [w.integers("index", [0], scalar=True)])
 
 
+def rolls_and_turns(count):
+    """Rolls of an image of many rows, each few of them before a Transpose that turns the rows themselves."""
+    bounds = [w.integers(name, [value]) for name, value in {"first": 0, "second": 1, "end": 1 << 40, "axis1": 1, "axis2": 2}.items()]
+    nodes = []
+    for i in range(count):
+        axis = 1 + i % 2
+        nodes += [w.node("Slice", [f"t{i}", "second", "end", f"axis{axis}"], [f"a{i}"]), w.node("Slice", [f"t{i}", "first", "second", f"axis{axis}"], [f"b{i}"]),
+                  w.node("Concat", [f"a{i}", f"b{i}"], [f"c{i}"], axis=axis), w.node("Transpose" if i % 14 == 13 else "Identity", [f"c{i}"], [f"t{i + 1}"],
+                  **({"perm": [0, 1, 3, 2]} if i % 14 == 13 else {}))]
+    shape = [1, 16384, 4, 4]
+    return w.model([w.node("Relu", ["x"], ["t0"]), *nodes, w.node("Relu", [f"t{count}"], ["y"])], [w.value("x", shape)], [w.value("y", shape)], bounds)
+
+
 def fan_out(count):
     """One convolution that many read; all results live until the end."""
     readers = [w.node("Relu", ["c"], [f"t{i}"]) for i in range(count)]
@@ -186,6 +199,7 @@ LEGAL = {
     "sums_of_scores_100k": lambda: sums_of_scores(100_000),
     "turns_of_codes_20k": lambda: turns_of_codes(20_000),
     "picked_of_a_turn_60k": lambda: picked_of_a_turn(60_000),
+    "rolls_and_turns_6k": lambda: rolls_and_turns(5_600),
     "readers_10k": lambda: fan_out(10_000),
     "inputs_100k": lambda: many_inputs(100_000, [1]),
     "inputs_of_own_sizes_2k": lambda: many_inputs(2_000, ["own"]),
