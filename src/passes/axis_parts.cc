@@ -37,6 +37,12 @@ bool moves_axes(const Node& node) {
          node.inputs[0] != kNoValue;
 }
 
+std::vector<s64> reshape_sizes(const Shape& shape) {
+  std::vector<s64> sizes(shape.dims().begin(), shape.dims().end());
+  sizes[0] = std::max<s64>(sizes[0], -1);
+  return sizes;
+}
+
 AxisParts::AxisParts(const Shape& shape) {
   const std::optional<std::vector<s64>> sizes = sizes_of(shape);
   known_ = sizes.has_value();

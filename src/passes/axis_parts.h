@@ -12,6 +12,8 @@ namespace octet {
 
 // Transpose, Reshape and its kin: the elements of input 0 in another order, or with other axes.
 bool moves_axes(const Node& node);
+// What a Reshape is told to give this shape, of which the first axis alone may be open.
+std::vector<s64> reshape_sizes(const Shape& shape);
 
 // Sizes of one number are equal (passes/infer_types.h); of those that are only known to be dynamic there may be one in each shape.
 class AxisParts {

@@ -240,11 +240,6 @@ class RowGatherer : GraphPass {
   ValueId add_list(const std::string& name, const std::vector<s64>& values) {
     return graph_.add_constant(name, Tensor::of<s64>(Shape{std::ssize(values)}, values));
   }
-  static std::vector<s64> sizes_of(const Shape& shape) {
-    std::vector<s64> sizes(shape.dims().begin(), shape.dims().end());
-    sizes[0] = std::max<s64>(sizes[0], -1);
-    return sizes;
-  }
 
   void replace(const std::vector<u32>& moves, const std::vector<ValueId>& values,
                const std::vector<s64>& order) {
@@ -262,7 +257,7 @@ class RowGatherer : GraphPass {
                           shape_of_images(values, std::ssize(order))};
     ValueId x = values.back();
     if (shape_of(x) != type.shape) {
-      const ValueId sizes = add_list(last.name + ".image_sizes", sizes_of(type.shape));
+      const ValueId sizes = add_list(last.name + ".image_sizes", reshape_sizes(type.shape));
       x = insert(at, node_beside(last, find_op("Reshape"), last.name + ".images", {x, sizes}),
                  type);
     }
@@ -271,7 +266,7 @@ class RowGatherer : GraphPass {
     set_attribute<&AxisAttributes::axis>(rows.attrs, 1);
     x = insert(at, std::move(rows), type);
     last.op = find_op("Reshape");
-    last.inputs = {x, add_list(last.name + ".sizes", sizes_of(shape_of(values[0])))};
+    last.inputs = {x, add_list(last.name + ".sizes", reshape_sizes(shape_of(values[0])))};
     last.attrs = Attrs();
   }
 

@@ -2,7 +2,6 @@
 // What hides keys of Swin's shifted windows is a constant for each window of an image, which exporters of transformers repeat for each image of a batch before they
 // add it to scores. Scores get images and windows as two axes for that sum, and the constant stays one image's: else a run would make and read one
 // of all images. Runs when types are known.
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -112,13 +111,8 @@ class MaskParter : GraphPass {
     }
   }
 
-  static std::vector<s64> sizes_of(const Shape& shape) {
-    std::vector<s64> sizes(shape.dims().begin(), shape.dims().end());
-    sizes[0] = std::max<s64>(sizes[0], -1);
-    return sizes;
-  }
   ValueId reshape_of(const Node& add, const std::string& what, ValueId x, const TensorType& type) {
-    const std::vector<s64> sizes = sizes_of(type.shape);
+    const std::vector<s64> sizes = reshape_sizes(type.shape);
     const ValueId shape = graph_.add_constant(add.name + "." + what + "_sizes",
                                               Tensor::of<s64>(Shape{std::ssize(sizes)}, sizes));
     Node node = node_beside(add, find_op("Reshape"), add.name + "." + what, {x, shape});
@@ -140,7 +134,7 @@ class MaskParter : GraphPass {
     sum.inputs[at] = graph_.add_constant(add.name + ".mask", mask);
     sum.inputs[1 - at] = scores;
     sum.outputs = {graph_.add_value(sum.name, {Dtype::f32, apart})};
-    const std::vector<s64> sizes = sizes_of(whole);
+    const std::vector<s64> sizes = reshape_sizes(whole);
     add.op = find_op("Reshape");
     add.inputs = {
         sum.outputs[0],
