@@ -64,8 +64,6 @@ class FactorFolder : GraphPass {
     return true;
   }
 
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   bool keeps_shape(const Node& mul, size_t side) const {
     const Shape& shape = shape_of(mul.inputs[side]);
     return !shape.is_unknown() && shape == shape_of(mul.outputs[0]);

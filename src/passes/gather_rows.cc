@@ -48,8 +48,6 @@ class RowGatherer : GraphPass {
   }
 
  private:
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   std::optional<s64> only_number(const Node& node, size_t i) const {
     const Tensor* values = graph_.constant_input(node, i);
     if (values == nullptr || values->dtype() != Dtype::s64 || values->elements() != 1) return {};

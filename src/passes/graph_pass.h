@@ -13,6 +13,8 @@ class GraphPass {
       : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
 
  protected:
+  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
+
   // Asked before so many elements of constants are computed for a node: a file may ask for the same any number of times.
   bool may_fold(s64 elements, const Node& node) const {
     FoldingBudget* budget = rewrites_.folding();

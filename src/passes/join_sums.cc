@@ -30,8 +30,6 @@ class SumJoiner : GraphPass {
   }
 
  private:
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   // An Add of f32 and a constant, which input that is; -1: it is none.
   int constant_of(const Node& add) const {
     if (!is_op(add, "Add") || add.inputs.size() != 2) return -1;

@@ -42,8 +42,6 @@ class BatchLifter : GraphPass {
   }
 
  private:
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   bool is_softmax_of_rows(const Node& node) const {
     if (!is_op(node, "Softmax")) return false;
     const int rank = shape_of(node.inputs[0]).rank();

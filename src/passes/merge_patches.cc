@@ -41,8 +41,6 @@ class PatchMerger : GraphPass {
     std::vector<const Node*> slices;  // the last first
   };
 
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   const Tensor* ints(const Node& node, size_t i) const {
     const Tensor* values = graph_.constant_input(node, i);
     return values != nullptr && values->dtype() == Dtype::s64 ? values : nullptr;

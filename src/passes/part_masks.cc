@@ -29,8 +29,6 @@ class MaskParter : GraphPass {
   }
 
  private:
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   // Of the dimensions from the second on; 0 where one is not known.
   static s64 behind_first(const Shape& shape) {
     s64 product = 1;

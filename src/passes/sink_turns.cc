@@ -65,8 +65,6 @@ class TurnSinker : GraphPass {
     std::vector<std::string> origins;
   };
 
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
-
   // The node that reads a value, beside those that ask its sizes alone; null where there are more, or it is the caller's.
   const Node* reader_of(ValueId id) {
     const auto [at, fresh] = readers_.try_emplace(id, nullptr);
