@@ -13,6 +13,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kBiasGelu{
-    .name = "BiasGelu", .domain = "com.microsoft", .inputs = {2, 2}, .parse = parse};
+extern constinit const OpDef kBiasGelu = contrib_operator("BiasGelu", {2, 2}, parse);
 }  // namespace octet

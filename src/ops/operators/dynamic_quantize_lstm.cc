@@ -88,9 +88,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kDynamicQuantizeLSTM{.name = "DynamicQuantizeLSTM",
-                                                  .domain = "com.microsoft",
-                                                  .inputs = {11, 12},
-                                                  .outputs = {0, 3},
-                                                  .parse = parse};
+extern constinit const OpDef kDynamicQuantizeLSTM =
+    contrib_operator("DynamicQuantizeLSTM", {11, 12}, parse, {0, 3});
 }  // namespace octet

@@ -24,6 +24,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kDynamicQuantizeMatMul{
-    .name = "DynamicQuantizeMatMul", .domain = "com.microsoft", .inputs = {3, 5}, .parse = parse};
+extern constinit const OpDef kDynamicQuantizeMatMul =
+    contrib_operator("DynamicQuantizeMatMul", {3, 5}, parse);
 }  // namespace octet

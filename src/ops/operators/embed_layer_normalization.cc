@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft EmbedLayerNormalization(words, segments, tables of words, positions and segments, gamma, beta, mask, positions).
+#include "ops/shared/contrib.h"
 #include "ops/shared/embed_layer_norm.h"
 
 namespace octet {
@@ -13,9 +14,6 @@ void parse(NodeParser& parser) { become_embedding(parser, given, parser.node.inp
 
 }  // namespace
 
-extern constinit const OpDef kEmbedLayerNormalization{.name = "EmbedLayerNormalization",
-                                                      .domain = "com.microsoft",
-                                                      .inputs = {7, 9},
-                                                      .outputs = {1, 3},
-                                                      .parse = parse};
+extern constinit const OpDef kEmbedLayerNormalization =
+    contrib_operator("EmbedLayerNormalization", {7, 9}, parse, {1, 3});
 }  // namespace octet

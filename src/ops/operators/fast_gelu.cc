@@ -16,6 +16,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFastGelu{
-    .name = "FastGelu", .domain = "com.microsoft", .inputs = {1, 2}, .parse = parse};
+extern constinit const OpDef kFastGelu = contrib_operator("FastGelu", {1, 2}, parse);
 }  // namespace octet

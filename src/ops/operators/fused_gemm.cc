@@ -22,6 +22,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFusedGemm{
-    .name = "FusedGemm", .domain = "com.microsoft", .inputs = {2, 3}, .parse = parse};
+extern constinit const OpDef kFusedGemm = contrib_operator("FusedGemm", {2, 3}, parse);
 }  // namespace octet

@@ -33,6 +33,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kFusedMatMul{
-    .name = "FusedMatMul", .domain = "com.microsoft", .inputs = {2, 2}, .parse = parse};
+extern constinit const OpDef kFusedMatMul = contrib_operator("FusedMatMul", {2, 2}, parse);
 }  // namespace octet

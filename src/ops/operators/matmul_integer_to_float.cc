@@ -20,6 +20,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMatMulIntegerToFloat{
-    .name = "MatMulIntegerToFloat", .domain = "com.microsoft", .inputs = {4, 7}, .parse = parse};
+extern constinit const OpDef kMatMulIntegerToFloat =
+    contrib_operator("MatMulIntegerToFloat", {4, 7}, parse);
 }  // namespace octet

@@ -147,6 +147,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMatMulNBits{
-    .name = "MatMulNBits", .domain = "com.microsoft", .inputs = {3, 6}, .parse = parse};
+extern constinit const OpDef kMatMulNBits = contrib_operator("MatMulNBits", {3, 6}, parse);
 }  // namespace octet

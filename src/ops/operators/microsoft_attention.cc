@@ -29,9 +29,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftAttention{.name = "com.microsoft/Attention",
-                                                 .domain = "com.microsoft",
-                                                 .inputs = {2, 7},
-                                                 .outputs = {1, 2},
-                                                 .parse = parse};
+extern constinit const OpDef kMicrosoftAttention =
+    contrib_operator("com.microsoft/Attention", {2, 7}, parse, {1, 2});
 }  // namespace octet

@@ -11,8 +11,6 @@ void parse(NodeParser& parser) { parse_as(parser, "DequantizeLinear", kOpset); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftDequantizeLinear{.name = "com.microsoft/DequantizeLinear",
-                                                        .domain = "com.microsoft",
-                                                        .inputs = {2, 3},
-                                                        .parse = parse};
+extern constinit const OpDef kMicrosoftDequantizeLinear =
+    contrib_operator("com.microsoft/DequantizeLinear", {2, 3}, parse);
 }  // namespace octet

@@ -9,6 +9,5 @@ void parse(NodeParser& parser) { parser.become("Gelu"); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftGelu{
-    .name = "com.microsoft/Gelu", .domain = "com.microsoft", .parse = parse};
+extern constinit const OpDef kMicrosoftGelu = contrib_operator("com.microsoft/Gelu", {1, 1}, parse);
 }  // namespace octet

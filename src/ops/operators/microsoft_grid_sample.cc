@@ -9,8 +9,6 @@ void parse(NodeParser& parser) { parse_as(parser, "GridSample", 16); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftGridSample{.name = "com.microsoft/GridSample",
-                                                  .domain = "com.microsoft",
-                                                  .inputs = {2, 2},
-                                                  .parse = parse};
+extern constinit const OpDef kMicrosoftGridSample =
+    contrib_operator("com.microsoft/GridSample", {2, 2}, parse);
 }  // namespace octet

@@ -11,8 +11,6 @@ void parse(NodeParser& parser) { parse_as(parser, "QuantizeLinear", kOpset); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftQuantizeLinear{.name = "com.microsoft/QuantizeLinear",
-                                                      .domain = "com.microsoft",
-                                                      .inputs = {2, 3},
-                                                      .parse = parse};
+extern constinit const OpDef kMicrosoftQuantizeLinear =
+    contrib_operator("com.microsoft/QuantizeLinear", {2, 3}, parse);
 }  // namespace octet

@@ -9,6 +9,6 @@ void parse(NodeParser& parser) { parse_as(parser, "Trilu", 14); }
 
 }  // namespace
 
-extern constinit const OpDef kMicrosoftTrilu{
-    .name = "com.microsoft/Trilu", .domain = "com.microsoft", .inputs = {1, 2}, .parse = parse};
+extern constinit const OpDef kMicrosoftTrilu =
+    contrib_operator("com.microsoft/Trilu", {1, 2}, parse);
 }  // namespace octet

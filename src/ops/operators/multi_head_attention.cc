@@ -72,9 +72,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kMultiHeadAttention{.name = "MultiHeadAttention",
-                                                 .domain = "com.microsoft",
-                                                 .inputs = {1, 8},
-                                                 .outputs = {1, 3},
-                                                 .parse = parse};
+extern constinit const OpDef kMultiHeadAttention =
+    contrib_operator("MultiHeadAttention", {1, 8}, parse, {1, 3});
 }  // namespace octet

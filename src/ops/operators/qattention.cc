@@ -51,9 +51,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQAttention{.name = "QAttention",
-                                         .domain = "com.microsoft",
-                                         .inputs = {5, 9},
-                                         .outputs = {1, 2},
-                                         .parse = parse};
+extern constinit const OpDef kQAttention = contrib_operator("QAttention", {5, 9}, parse, {1, 2});
 }  // namespace octet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft QEmbedLayerNormalization(words, segments, codes of the tables of words, positions and segments, of gamma and beta, mask, their scales, their zero
 // points): EmbedLayerNormalization of the reals that the codes stand for.
+#include "ops/shared/contrib.h"
 #include "ops/shared/embed_layer_norm.h"
 
 namespace octet {
@@ -20,9 +21,6 @@ void parse(NodeParser& parser) { become_embedding(parser, dequantized, kNoValue)
 
 }  // namespace
 
-extern constinit const OpDef kQEmbedLayerNormalization{.name = "QEmbedLayerNormalization",
-                                                       .domain = "com.microsoft",
-                                                       .inputs = {12, 18},
-                                                       .outputs = {1, 2},
-                                                       .parse = parse};
+extern constinit const OpDef kQEmbedLayerNormalization =
+    contrib_operator("QEmbedLayerNormalization", {12, 18}, parse, {1, 2});
 }  // namespace octet

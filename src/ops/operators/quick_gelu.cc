@@ -13,6 +13,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQuickGelu{
-    .name = "QuickGelu", .domain = "com.microsoft", .parse = parse};
+extern constinit const OpDef kQuickGelu = contrib_operator("QuickGelu", {1, 1}, parse);
 }  // namespace octet

@@ -17,9 +17,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kSkipLayerNormalization{.name = "SkipLayerNormalization",
-                                                     .domain = "com.microsoft",
-                                                     .inputs = {3, 5},
-                                                     .outputs = {1, 4},
-                                                     .parse = parse};
+extern constinit const OpDef kSkipLayerNormalization =
+    contrib_operator("SkipLayerNormalization", {3, 5}, parse, {1, 4});
 }  // namespace octet

@@ -17,10 +17,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kSkipSimplifiedLayerNormalization{
-    .name = "SkipSimplifiedLayerNormalization",
-    .domain = "com.microsoft",
-    .inputs = {3, 4},
-    .outputs = {1, 4},
-    .parse = parse};
+extern constinit const OpDef kSkipSimplifiedLayerNormalization =
+    contrib_operator("SkipSimplifiedLayerNormalization", {3, 4}, parse, {1, 4});
 }  // namespace octet

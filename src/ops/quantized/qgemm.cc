@@ -57,6 +57,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQGemm{
-    .name = "QGemm", .domain = "com.microsoft", .inputs = {6, 9}, .parse = parse};
+extern constinit const OpDef kQGemm = contrib_operator("QGemm", {6, 9}, parse);
 }  // namespace octet

@@ -2,6 +2,7 @@
 // com.microsoft QLinearAveragePool, which only ONNX files have: AveragePool of codes.
 #include "core/check.h"
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 
 namespace octet {
 namespace {
@@ -15,6 +16,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearAveragePool{
-    .name = "QLinearAveragePool", .domain = "com.microsoft", .inputs = {4, 5}, .parse = parse};
+extern constinit const OpDef kQLinearAveragePool =
+    contrib_operator("QLinearAveragePool", {4, 5}, parse);
 }  // namespace octet

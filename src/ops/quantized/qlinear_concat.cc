@@ -2,6 +2,7 @@
 // com.microsoft QLinearConcat, which only ONNX files have: Concat of codes.
 #include "core/check.h"
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 namespace octet {
 namespace {
 
@@ -19,6 +20,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearConcat{
-    .name = "QLinearConcat", .domain = "com.microsoft", .inputs = {5, -1}, .parse = parse};
+extern constinit const OpDef kQLinearConcat = contrib_operator("QLinearConcat", {5, -1}, parse);
 }  // namespace octet

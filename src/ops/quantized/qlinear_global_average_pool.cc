@@ -2,6 +2,7 @@
 // com.microsoft QLinearGlobalAveragePool, which only ONNX files have: the mean of codes over all axes from 2 on.
 #include "core/check.h"
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 #include "ops/shared/reduction.h"
 namespace octet {
 namespace {
@@ -18,8 +19,6 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearGlobalAveragePool{.name = "QLinearGlobalAveragePool",
-                                                       .domain = "com.microsoft",
-                                                       .inputs = {5, 5},
-                                                       .parse = parse};
+extern constinit const OpDef kQLinearGlobalAveragePool =
+    contrib_operator("QLinearGlobalAveragePool", {5, 5}, parse);
 }  // namespace octet

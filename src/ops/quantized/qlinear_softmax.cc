@@ -2,6 +2,7 @@
 // com.microsoft QLinearSoftmax, which only ONNX files have: Softmax of codes, of the opset that its attribute names.
 #include "ops/attributes/normalization.h"
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 
 namespace octet {
 namespace {
@@ -20,6 +21,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearSoftmax{
-    .name = "QLinearSoftmax", .domain = "com.microsoft", .inputs = {4, 5}, .parse = parse};
+extern constinit const OpDef kQLinearSoftmax = contrib_operator("QLinearSoftmax", {4, 5}, parse);
 }  // namespace octet

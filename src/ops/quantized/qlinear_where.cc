@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft QLinearWhere(condition, x, its scale and zero point, the same of y, scale and zero point of z): Where of codes.
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 
 namespace octet {
 namespace {
@@ -15,6 +16,5 @@ void parse(NodeParser& parser) {
 
 }  // namespace
 
-extern constinit const OpDef kQLinearWhere{
-    .name = "QLinearWhere", .domain = "com.microsoft", .inputs = {9, 9}, .parse = parse};
+extern constinit const OpDef kQLinearWhere = contrib_operator("QLinearWhere", {9, 9}, parse);
 }  // namespace octet

@@ -9,6 +9,16 @@
 
 namespace octet {
 
+// Of com.microsoft, in ONNX files alone: `parse` makes ONNX's operators of it.
+constexpr OpDef contrib_operator(std::string_view name, Arity inputs, void (*parse)(NodeParser&),
+                                 Arity outputs = {}) {
+  return {.name = name,
+          .domain = "com.microsoft",
+          .inputs = inputs,
+          .outputs = outputs,
+          .parse = parse};
+}
+
 // The node becomes ONNX's operator `op`, read as a file's of `opset` would be.
 void parse_as(NodeParser& parser, std::string_view op, int opset);
 
