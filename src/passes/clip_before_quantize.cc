@@ -8,6 +8,7 @@
 #include "core/rounding.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -15,11 +16,11 @@
 namespace octet {
 namespace {
 
-class Clipper {
+class Clipper : EditingPass {
  public:
-  Clipper(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
       const Node& clip = graph_.nodes[at_];
       const Node* quantize =
@@ -29,7 +30,7 @@ class Clipper {
       const std::optional<CodeType> type = code_type(graph_, *quantize);
       const auto bounds = type ? bounds_of(clip, *type) : std::nullopt;
       if (!bounds) continue;
-      if (!rewrites.allow()) break;
+      if (!rewrites_.allow()) break;
       move_before(clip, *type, *bounds);
     }
     edit_.apply();
@@ -67,17 +68,10 @@ class Clipper {
     graph_.nodes[at_] = std::move(quantize);
     edit_.erase(from);
   }
-
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace
 
-void clip_before_quantize(Graph& graph, Rewrites& rewrites) {
-  Clipper(graph, rewrites.uses(graph)).run(rewrites);
-}
+void clip_before_quantize(Graph& graph, Rewrites& rewrites) { Clipper(graph, rewrites).run(); }
 
 }  // namespace octet

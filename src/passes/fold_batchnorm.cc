@@ -14,6 +14,7 @@
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/affine.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -67,35 +68,34 @@ std::optional<CodedWeights> scaled_codes(const Tensor& codes, const QuantizedInp
   return result;
 }
 
-class Folder {
+class Folder : EditingPass {
  public:
-  Folder(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
-      if (is_op(graph_.nodes[at_], "BatchNormalization") && !fold(graph_.nodes[at_], rewrites))
-        break;
+      if (is_op(graph_.nodes[at_], "BatchNormalization") && !fold(graph_.nodes[at_])) break;
     }
     edit_.apply();
   }
 
  private:
   // False when no more rewrites are allowed.
-  bool fold(Node& norm, Rewrites& rewrites) {
+  bool fold(Node& norm) {
     Affine affine;
     if (!read_affine(graph_, norm, affine)) return true;
     const Node* before = producer_of(graph_, uses_, norm.inputs[0]);
     if (before == nullptr) return true;  // what enters as f32 is scaled before it is rounded
     if (Node* rows = product_of_rows(norm, *before)) {
-      if (std::optional<Node> product = folded(*before, *rows, affine, rewrites)) {
+      if (std::optional<Node> product = folded(*before, *rows, affine)) {
         replace_fused_under(norm, *before, *rows, *std::move(product));
         return true;
       }
     }
-    if (std::optional<Node> product = folded_here(norm, *before, affine, rewrites)) {
+    if (std::optional<Node> product = folded_here(norm, *before, affine)) {
       replace_fused(norm, *std::move(product), *before);
     } else if (is_image(norm, affine)) {
-      if (!rewrites.allow()) return false;
+      if (!rewrites_.allow()) return false;
       become_convolution(norm, affine);
     }
     return true;
@@ -128,15 +128,13 @@ class Folder {
     norm.outputs = result;
   }
 
-  std::optional<Node> folded_here(const Node& norm, const Node& product, const Affine& affine,
-                                  Rewrites& rewrites) {
+  std::optional<Node> folded_here(const Node& norm, const Node& product, const Affine& affine) {
     if (output_channel_axis(graph_, product) != 1) return {};
-    return folded(norm, product, affine, rewrites);
+    return folded(norm, product, affine);
   }
 
   // The product that does what the normalization does too; `reader` alone reads its result.
-  std::optional<Node> folded(const Node& reader, const Node& product, const Affine& affine,
-                             Rewrites& rewrites) {
+  std::optional<Node> folded(const Node& reader, const Node& product, const Affine& affine) {
     if (!takes_affine(graph_, product, affine.scale.size())) return {};
     if (only_reader(graph_, uses_, reader.inputs[0]) == nullptr) return {};
     const std::optional<Tensor> bias = real_bias(product);
@@ -145,7 +143,7 @@ class Folder {
     const Tensor* weights = graph_.constant_input(product, 1);
     std::optional<CodedWeights> coded;
     if (weights == nullptr && !(coded = coded_weights(product, affine))) return {};
-    if (!rewrites.allow()) return {};
+    if (!rewrites_.allow()) return {};
     Node fused = product;
     fused.inputs.resize(3, kNoValue);
     const Tensor shifted = folded_bias(*bias ? &*bias : nullptr, affine);
@@ -216,17 +214,10 @@ class Folder {
     edit_.insert_before(static_cast<size_t>(uses_.producer(conv.outputs[0])), std::move(dq));
     return result;
   }
-
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace
 
-void fold_batchnorm(Graph& graph, Rewrites& rewrites) {
-  Folder(graph, rewrites.uses(graph)).run(rewrites);
-}
+void fold_batchnorm(Graph& graph, Rewrites& rewrites) { Folder(graph, rewrites).run(); }
 
 }  // namespace octet

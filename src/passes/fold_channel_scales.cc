@@ -11,6 +11,7 @@
 #include "graph/op_traits.h"
 #include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -34,18 +35,18 @@ struct ScaledChannels {
   }
 };
 
-class ScaleFolder {
+class ScaleFolder : EditingPass {
  public:
-  ScaleFolder(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     for (size_t at = 0; at < graph_.nodes.size(); ++at) {
       Node& product = graph_.nodes[at];
       const Node* dq = read(product);
       if (dq == nullptr) continue;
       const std::optional<ValueId> weights = folded_weights(product);
       if (!weights) continue;
-      if (!rewrites.allow()) break;
+      if (!rewrites_.allow()) break;
       rewrite(at, *dq, *weights);
     }
     edit_.apply();
@@ -142,9 +143,6 @@ class ScaleFolder {
     made_.clear();
   }
 
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
   // Of the product that is looked at.
   ScaledChannels channels_;
   std::vector<f32> scales_;
@@ -154,8 +152,6 @@ class ScaleFolder {
 
 }  // namespace
 
-void fold_channel_scales(Graph& graph, Rewrites& rewrites) {
-  ScaleFolder(graph, rewrites.uses(graph)).run(rewrites);
-}
+void fold_channel_scales(Graph& graph, Rewrites& rewrites) { ScaleFolder(graph, rewrites).run(); }
 
 }  // namespace octet

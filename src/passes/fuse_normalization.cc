@@ -14,6 +14,7 @@
 #include "ops/attributes/reduction.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -153,18 +154,18 @@ class NormalizationMatcher {
 // How one operator covers the axes.
 enum class Form { none, rows, pixels, channels };
 
-class NormalizationFuser {
+class NormalizationFuser : EditingPass {
  public:
-  NormalizationFuser(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     const NormalizationMatcher matcher(graph_, uses_);
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
       const std::optional<Core> core = matcher.core(graph_.nodes[at_]);
       if (!core || !is_real(*core)) continue;
       const Form form = form_of(*core);
       if (form == Form::none || (!core->centered && form != Form::rows)) continue;
-      if (!rewrites.allow()) break;
+      if (!rewrites_.allow()) break;
       replace(*core, form);
     }
     edit_.apply();
@@ -318,17 +319,12 @@ class NormalizationFuser {
   }
 
   static constexpr s64 kMostParameters = s64{1} << 24;
-
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace
 
 void fuse_normalization(Graph& graph, Rewrites& rewrites) {
-  NormalizationFuser(graph, rewrites.uses(graph)).run(rewrites);
+  NormalizationFuser(graph, rewrites).run();
 }
 
 }  // namespace octet

@@ -36,9 +36,9 @@ struct Rows {
   std::vector<s64> from;  // which row of the first value each is
 };
 
-class RowGatherer : GraphPass {
+class RowGatherer : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (u32 n = static_cast<u32>(graph_.nodes.size()); n-- > 0;) {
@@ -269,7 +269,6 @@ class RowGatherer : GraphPass {
   }
 
   std::unordered_set<u32> taken_;
-  GraphEdit edit_{graph_};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // What passes that are classes work on.
 #pragma once
 
+#include "graph/graph_edit.h"
 #include "graph/propagate.h"
 #include "passes/pass.h"
 
@@ -24,6 +25,16 @@ class GraphPass {
   Graph& graph_;
   Rewrites& rewrites_;
   const Uses& uses_;  // of the graph as the pass found it
+};
+
+// One that inserts and erases nodes: the list changes at its end, by edit_.apply().
+class EditingPass : protected GraphPass {
+ public:
+  using GraphPass::GraphPass;
+
+ protected:
+  GraphEdit edit_{graph_};
+  size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace octet

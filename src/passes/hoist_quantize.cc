@@ -26,13 +26,12 @@ struct Fate {
   bool quantized() const { return !mixed && type.has_value(); }
 };
 
-class Hoister : GraphPass {
+class Hoister : EditingPass {
  public:
   Hoister(Graph& graph, Rewrites& rewrites)
-      : GraphPass(graph, rewrites),
+      : EditingPass(graph, rewrites),
         fate_(graph.value_count()),
-        hoisted_(graph.nodes.size(), false),
-        edit_(graph) {}
+        hoisted_(graph.nodes.size(), false) {}
 
   void run() {
     find_hoisted();
@@ -157,7 +156,6 @@ class Hoister : GraphPass {
 
   std::vector<Fate> fate_;     // of each value
   std::vector<bool> hoisted_;  // of each node: quantization moves above it
-  GraphEdit edit_;
   std::map<ValueId, std::vector<std::pair<CodeType, ValueId>>> rounded_;
 };
 

@@ -17,6 +17,7 @@
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/activation.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -37,11 +38,11 @@ void leave_relu(Attrs& attrs) {
   set_attribute<&ActivationAttributes::activation>(attrs, Activation::Kind::relu);
 }
 
-class Joiner {
+class Joiner : EditingPass {
  public:
-  Joiner(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
       Node& quantize = graph_.nodes[at_];
       if (!is_quantize(quantize) || !read(quantize)) continue;
@@ -51,7 +52,7 @@ class Joiner {
       if (!bounded &&
           std::ranges::all_of(zero_points_, [&](s32 z) { return z == zero_points_[0]; }))
         continue;
-      if (!rewrites.allow()) break;
+      if (!rewrites_.allow()) break;
       if (bounded) leave_relu(producer->attrs);
       rewrite(quantize);
     }
@@ -153,10 +154,6 @@ class Joiner {
     return result;
   }
 
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
-  size_t at_ = 0;
   // Of the QuantizeLinear that is looked at, for each channel: its zero point, and its highest code less that.
   std::vector<s32> zero_points_;
   std::vector<s32> upper_;
@@ -164,8 +161,6 @@ class Joiner {
 
 }  // namespace
 
-void join_channel_codes(Graph& graph, Rewrites& rewrites) {
-  Joiner(graph, rewrites.uses(graph)).run(rewrites);
-}
+void join_channel_codes(Graph& graph, Rewrites& rewrites) { Joiner(graph, rewrites).run(); }
 
 }  // namespace octet

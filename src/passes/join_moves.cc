@@ -21,9 +21,9 @@
 namespace octet {
 namespace {
 
-class MoveJoiner : GraphPass {
+class MoveJoiner : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (u32 n = 0; n < graph_.nodes.size(); ++n) join(n);
@@ -144,7 +144,6 @@ class MoveJoiner : GraphPass {
 
   std::unordered_map<ValueId, ValueId> same_;
   std::unordered_set<ValueId> made_;
-  GraphEdit edit_{graph_};
 };
 
 }  // namespace

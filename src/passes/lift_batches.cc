@@ -25,9 +25,9 @@ struct Apart {
   int joined = 0;  // how many axes are one in the other
 };
 
-class BatchLifter : GraphPass {
+class BatchLifter : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -222,8 +222,6 @@ class BatchLifter : GraphPass {
 
   static constexpr size_t kMostMoves = 6;
 
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;
   std::unordered_map<ValueId, Apart> apart_;
 };
 

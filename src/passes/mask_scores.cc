@@ -17,9 +17,9 @@
 namespace octet {
 namespace {
 
-class ScoreMasker : GraphPass {
+class ScoreMasker : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -105,8 +105,6 @@ class ScoreMasker : GraphPass {
   // A sum with what is below this part of a number is rounded back to it.
   static constexpr f64 kRoundedAway = 0x1p-26;
 
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;
   std::map<std::tuple<ValueId, f32, size_t>, ValueId> masks_;
 };
 

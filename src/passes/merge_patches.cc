@@ -23,9 +23,9 @@ struct PatchPhase {
   s64 row = -1, column = -1;
 };
 
-class PatchMerger : GraphPass {
+class PatchMerger : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -138,9 +138,6 @@ class PatchMerger : GraphPass {
     concat.inputs = {turned, add_sizes(concat.name + ".sizes", {0, rows, columns, 4 * width})};
     concat.attrs = Attrs();
   }
-
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;
 };
 
 }  // namespace

@@ -15,9 +15,9 @@
 namespace octet {
 namespace {
 
-class Mover : GraphPass {
+class Mover : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -159,8 +159,6 @@ class Mover : GraphPass {
     return dq;
   }
 
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;                                 // the node that is looked at
   std::unordered_map<ValueId, Node> dequantize_;  // by the real value it produces
 };
 

@@ -19,9 +19,9 @@ namespace {
 constexpr s64 kMostMaskElements = 1 << 24;
 constexpr int kMostNodes = 8;
 
-class MaskParter : GraphPass {
+class MaskParter : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) part(graph_.nodes[at_]);
@@ -140,9 +140,6 @@ class MaskParter : GraphPass {
     add.attrs = Attrs();
     edit_.insert_before(at_, std::move(sum));
   }
-
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;
 };
 
 }  // namespace

@@ -7,16 +7,16 @@
 #include <unordered_map>
 
 #include "passes/elementwise.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace octet {
 namespace {
 
-class ExpandSinker {
+class ExpandSinker : EditingPass {
  public:
-  ExpandSinker(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), edit_(graph) {}
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -99,10 +99,6 @@ class ExpandSinker {
     edit_.insert_after(at_, std::move(expand));
   }
 
-  Graph& graph_;
-  Rewrites& rewrites_;
-  GraphEdit edit_;
-  size_t at_ = 0;
   std::unordered_map<ValueId, Expanded> expanded_;
 };
 

@@ -37,9 +37,9 @@ s64 product_from(const Shape& shape, int first) {
   return product;
 }
 
-class TurnSinker : GraphPass {
+class TurnSinker : EditingPass {
  public:
-  using GraphPass::GraphPass;
+  using EditingPass::EditingPass;
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -355,8 +355,6 @@ class TurnSinker : GraphPass {
 
   static constexpr size_t kMostSteps = 8;
 
-  GraphEdit edit_{graph_};
-  size_t at_ = 0;
   std::unordered_map<ValueId, Turned> turned_;
   std::unordered_map<ValueId, const Node*> readers_;  // that were asked for
   std::unordered_map<ValueId, bool> picked_;

@@ -9,6 +9,7 @@
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/registry.h"
+#include "passes/graph_pass.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -16,14 +17,14 @@
 namespace octet {
 namespace {
 
-class Rewriter {
+class Rewriter : EditingPass {
  public:
-  Rewriter(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
+  using EditingPass::EditingPass;
 
-  void run(Rewrites& rewrites) {
+  void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
       Node& node = graph_.nodes[at_];
-      if (node.op->traits->integer_product != nullptr) rewrite(node, rewrites);
+      if (node.op->traits->integer_product != nullptr) rewrite(node);
     }
     edit_.apply();
   }
@@ -45,7 +46,7 @@ class Rewriter {
     return all;
   }
 
-  void rewrite(Node& node, Rewrites& rewrites) {
+  void rewrite(Node& node) {
     const Node* weights_dq = dequantize_of(node.input(1));
     const Node* x_dq = dequantize_of(node.input(0));
     if (weights_dq == nullptr || x_dq == nullptr || !graph_.is_constant(weights_dq->input(0)) ||
@@ -67,7 +68,7 @@ class Rewriter {
     const InputChannels channels = input_channels(node, op, codes, *axes);
     const bool once = std::ssize(s8s->inputs) == channels.in_group;
     const bool known = !graph_.value(x_dq->inputs[0]).type.shape.is_unknown();
-    if ((!once && !known) || !rewrites.allow()) return;
+    if ((!once && !known) || !rewrites_.allow()) return;
     node.inputs[1] = dequantized(
         *weights_dq,
         {graph_.add_constant(node.name + "_centered", s8s->codes), weights_dq->input(1)});
@@ -115,17 +116,10 @@ class Rewriter {
     edit_.insert_before(at_, std::move(node));
     return result;
   }
-
-  Graph& graph_;
-  const Uses& uses_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the node that is rewritten
 };
 
 }  // namespace
 
-void symmetric_weights(Graph& graph, Rewrites& rewrites) {
-  Rewriter(graph, rewrites.uses(graph)).run(rewrites);
-}
+void symmetric_weights(Graph& graph, Rewrites& rewrites) { Rewriter(graph, rewrites).run(); }
 
 }  // namespace octet
