@@ -32,7 +32,7 @@ void attention_to_products(Graph&, Rewrites&);
 void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void split_gemm(Graph&, Rewrites&);
-void sink_turns(Graph&, Rewrites&);
+void sink_transposes(Graph&, Rewrites&);
 void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
 void merge_patches(Graph&, Rewrites&);
@@ -78,7 +78,7 @@ void fold_focus(Graph&, Rewrites&);
 void fuse_transpose(Graph&, Rewrites&);
 void rows_as_images(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
-void turn_codes(Graph&, Rewrites&);
+void transpose_codes(Graph&, Rewrites&);
 
 namespace {
 
@@ -88,7 +88,7 @@ constexpr bool kMakesIntegers = true;
 constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity},
     {"fold_constants", fold_constants},
-    {"turn_codes", turn_codes},
+    {"transpose_codes", transpose_codes},
     {"inline_if", inline_if},
     {"loop_invariants", loop_invariants},
     {"shape_of_first", shape_of_first},
@@ -105,7 +105,7 @@ constexpr Pass kFloatPasses[] = {
     {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
     {"split_gemm", split_gemm},
-    {"sink_turns", sink_turns},
+    {"sink_transposes", sink_transposes},
     {"lift_batches", lift_batches},
     {"join_moves", join_moves},
     {"merge_patches", merge_patches},

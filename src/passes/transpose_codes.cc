@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that are turned behind their DequantizeLinear (exports of Keras keep their axes in another order) are turned as codes: what reads them sees codes.
-// An axis of scales turns with them.
+// Weights that are transposed behind their DequantizeLinear (exports of Keras keep their axes in another order) are transposed as codes: what reads them
+// sees codes. An axis of scales moves with them.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 enum : size_t { kCodes, kScale };
 
-class CodeTurner : GraphPass {
+class CodeTransposer : GraphPass {
  public:
   using GraphPass::GraphPass;
 
@@ -29,31 +29,31 @@ class CodeTurner : GraphPass {
       if (is_dequantize(node) && graph_.constant_input(node, kCodes) != nullptr)
         dequantize_[node.outputs[0]] = node;
       else if (is_op(node, "Transpose"))
-        try_turn(node);
+        try_transpose(node);
     }
   }
 
  private:
-  void try_turn(Node& transpose) {
+  void try_transpose(Node& transpose) {
     const auto found = dequantize_.find(transpose.inputs[0]);
     if (found == dequantize_.end()) return;
-    Node turned = found->second;
-    const Tensor& codes = *graph_.constant_input(turned, kCodes);
+    Node transposed = found->second;
+    const Tensor& codes = *graph_.constant_input(transposed, kCodes);
     const bool are_bytes = dtype_bytes(codes.dtype()) == 1 && is_quantized_dtype(codes.dtype());
     if (!are_bytes || codes.bytes() > kMostBytes) return;
-    if (turned.origins.size() > kMostOrigins) return;
-    const std::optional<s64> axis = axis_behind(transpose, turned, codes.shape());
+    if (transposed.origins.size() > kMostOrigins) return;
+    const std::optional<s64> axis = axis_behind(transpose, transposed, codes.shape());
     if (!axis || !may_fold(codes.elements(), transpose) || !rewrites_.allow()) return;
-    const std::string name = graph_.value(turned.inputs[kCodes]).name;
+    const std::string name = graph_.value(transposed.inputs[kCodes]).name;
     Tensor moved = eval_node(transpose, std::vector<Tensor>{codes})[0];
-    turned.inputs[kCodes] = graph_.add_constant(name, std::move(moved));
-    if (*axis != attribute_of<&ScaleAttributes::axis>(turned))
-      set_attribute<&ScaleAttributes::axis>(turned.attrs, *axis);
-    turned.name = transpose.name;
-    turned.outputs = transpose.outputs;
-    append_origins(turned, transpose);
-    dequantize_[turned.outputs[0]] = turned;
-    transpose = std::move(turned);
+    transposed.inputs[kCodes] = graph_.add_constant(name, std::move(moved));
+    if (*axis != attribute_of<&ScaleAttributes::axis>(transposed))
+      set_attribute<&ScaleAttributes::axis>(transposed.attrs, *axis);
+    transposed.name = transpose.name;
+    transposed.outputs = transpose.outputs;
+    append_origins(transposed, transpose);
+    dequantize_[transposed.outputs[0]] = transposed;
+    transpose = std::move(transposed);
   }
 
   // Where the axis of scales comes to lie; nothing where they lie along several.
@@ -68,13 +68,13 @@ class CodeTurner : GraphPass {
   }
 
   static constexpr size_t kMostBytes = size_t{256} << 20;  // as fold_constants
-  static constexpr size_t kMostOrigins = 8;  // turns of turns: each names all that are before it
+  static constexpr size_t kMostOrigins = 8;  // of a chain of Transposes, each names all before it
 
   std::unordered_map<ValueId, Node> dequantize_;
 };
 
 }  // namespace
 
-void turn_codes(Graph& graph, Rewrites& rewrites) { CodeTurner(graph, rewrites).run(); }
+void transpose_codes(Graph& graph, Rewrites& rewrites) { CodeTransposer(graph, rewrites).run(); }
 
 }  // namespace octet
