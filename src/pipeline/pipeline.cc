@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE SPINE: SourceModel::build(), and with it compile(), calls every stage in order. Read this first.
+// The spine. compile() is SourceModel::read() and build(): import() reads and optimizes the model, Impl::variant() calls all further stages in order.
+// Read this first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@
 namespace octet {
 namespace {
 
-// Reads the model, wherever it is.
+// Reads the model from a file or from memory.
 using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
 FloatModel import(const Import& read, const CompileOptions& options,
@@ -60,10 +61,10 @@ FloatModel import(const Import& read, const CompileOptions& options,
   return model;
 }
 
-// What the caller says of images. Where no data are read it is made to fit an input that images can feed; where some are, they say what
-// they are: arrays take no colors.
-std::optional<Preprocess> told_preprocess(const CompileOptions& options, bool int8,
-                                          const FloatModel& model) {
+// How images become inputs: as the options say, else as the model's metadata do. Calibration data, where there are any, decide what of it applies (arrays have no
+// colors); otherwise it is resolved here against the only input, if that can hold an image.
+std::optional<Preprocess> requested_preprocess(const CompileOptions& options, bool int8,
+                                               const FloatModel& model) {
   const Graph& graph = *model.graph;
   std::optional<Preprocess> given = options.preprocess;
   if (!given && options.calibration) given = options.calibration->preprocess;
@@ -91,7 +92,7 @@ void report_calibration(const FloatModel& model, const CalibrationOptions& optio
     report.cache = std::make_shared<const CalibrationCache>(make_cache(model));
 }
 
-// Before the long work: what is asked of nodes that are not there, or cannot be had.
+// Before the long work: refuses requests for nodes that do not exist, and constraints that cannot be obeyed.
 void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileReport& report) {
   if (!model.carries_qdq) check_kept_names(*model.graph, plan.keep_float);
   if (plan.accuracy_time && !(*plan.accuracy_time >= 0 && *plan.accuracy_time <= 1)) {
@@ -113,9 +114,11 @@ void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileRepo
 
 using Decisions = std::unordered_map<std::string, Decision>;
 
-// Weights that f16 does not hold: told of, measured where there are data, and remedied where that is asked for.
-void fit_weights(FloatModel& model, const CompileOptions& options,
-                 const std::vector<size_t>& layers, Decisions& instead, CompileReport& report) {
+// Weights that f16 cannot hold: reported, measured where there are data, and remedied where the plan asks for it. Types that layers get in place of f16 go
+// into `fallbacks`.
+void handle_half_weights(FloatModel& model, const CompileOptions& options,
+                         const std::vector<size_t>& layers, Decisions& fallbacks,
+                         CompileReport& report) {
   const PrecisionPlan& plan = options.plan;
   std::vector<HalfWeights> found = examine_halves(*model.graph, layers);
   if (found.empty()) return;
@@ -128,7 +131,7 @@ void fit_weights(FloatModel& model, const CompileOptions& options,
     const Requests requests =
         requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
     std::vector<HalfWeights> rest = examine_halves(*model.graph, layers);
-    instead = types_instead(*model.graph, requests, rest);
+    fallbacks = types_instead(*model.graph, requests, rest);
     note_remedies(rest, found);
   }
   const std::vector<std::string> lines = affected_lines(found);
@@ -143,9 +146,10 @@ std::vector<HalfOverflow> seen_on_data(const FloatModel& model, const CompileOpt
                            {options.threads, options.monitor});
 }
 
-// The same of results. Ranges tell of them, so that an engine of a cache is that of its data: what no range tells is only said then.
-Decisions fit_results(const FloatModel& model, const CompileOptions& options,
-                      const std::vector<size_t>& layers, CompileReport& report) {
+// Results that f16 cannot hold, and the types that their layers get in place of it. With ranges only these decide, so that an engine made of a cache equals the
+// one made of its data; what the data alone show is reported.
+Decisions handle_half_results(const FloatModel& model, const CompileOptions& options,
+                              const std::vector<size_t>& layers, CompileReport& report) {
   if (layers.empty() || !options.calibration) return {};
   const Graph& graph = *model.graph;
   const PrecisionPlan& plan = options.plan;
@@ -163,16 +167,16 @@ Decisions fit_results(const FloatModel& model, const CompileOptions& options,
   return types_around(graph, requests, layers, found);
 }
 
-// Where files may lie beside it; none for a model that came as bytes or by a descriptor.
+// Where a model's companion files may lie; none for one that came as bytes or by a descriptor.
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   if (file.empty() || folder == "/proc/self/fd" || folder == "/dev/fd") return {};
   return file.has_parent_path() ? folder : std::filesystem::path(".");
 }
 
-// Runs work() and names the model in what goes wrong.
+// Adds the model's name to errors of work().
 template <class Work>
-auto named(const std::string& what, const Work& work) {
+auto with_context(const std::string& what, const Work& work) {
   try {
     return without_bad_alloc(work);
   } catch (Error& error) {
@@ -185,23 +189,23 @@ auto named(const std::string& what, const Work& work) {
 
 struct SourceModel::Impl {
   CompileOptions options;
-  std::string what;  // for errors
+  std::string name;  // for errors
   FloatModel imported;
   std::vector<std::string> warnings;  // of the import
   mutable std::mutex mutex;
-  mutable std::shared_ptr<const FloatModel> calibrated;  // null: no engine has needed it
+  mutable std::shared_ptr<const FloatModel> calibrated;  // null until an engine needs it
 
-  static SourceModel read(const Import& read, std::string what, const std::filesystem::path& file,
+  static SourceModel read(const Import& read, std::string name, const std::filesystem::path& file,
                           const CompileOptions& options) {
     auto impl = std::make_shared<Impl>();
     impl->options = options;
-    impl->what = std::move(what);
-    named(impl->what,
-          [&] { impl->imported = import(read, options, folder_of(file), impl->warnings); });
+    impl->name = std::move(name);
+    with_context(impl->name,
+                 [&] { impl->imported = import(read, options, folder_of(file), impl->warnings); });
     return SourceModel(std::move(impl));
   }
 
-  // With ranges where the plan needs those of the data.
+  // The model with the ranges of the calibration data, where the plan needs them.
   FloatModel calibrated_for(const PrecisionPlan& plan, FloatModel model,
                             CompileReport& report) const {
     if (!plan.int8 || !options.calibration) return model;
@@ -235,8 +239,8 @@ struct SourceModel::Impl {
     return Inside::engine(variant(wanted, report, method).model);
   }
 
-  // Says, too, what INT8 did to the outputs.
-  Engine compared_build(const PrecisionPlan& wanted, CompileReport& report) const {
+  // Reports, too, what INT8 did to the outputs.
+  Engine build_and_compare(const PrecisionPlan& wanted, CompileReport& report) const {
     const Variant built = variant(wanted, report, nullptr);
     if (wanted.int8)
       report_output_losses(built.from, built.model, {options.threads, options.monitor}, report);
@@ -256,18 +260,18 @@ struct SourceModel::Impl {
     with_plan.plan.rewrites = options.plan.rewrites;
     report.warnings = warnings;
     FloatModel model = imported;
-    model.preprocess = told_preprocess(options, plan.int8 || options.plan.int8, model);
+    model.preprocess = requested_preprocess(options, plan.int8 || options.plan.int8, model);
     check_names(model, plan, report);
     const std::vector<size_t> halves =
         f16_layers(*model.graph, plan,
                    requests_of(*model.graph, plan, model.carries_qdq, model.operators.get()));
-    Decisions instead;
-    fit_weights(model, with_plan, halves, instead, report);
+    Decisions fallbacks;
+    handle_half_weights(model, with_plan, halves, fallbacks, report);
     model = calibrated_for(plan, std::move(model), report);
     if (method != nullptr && plan.int8 && !model.carries_qdq) model = with_method(model, *method);
-    instead.merge(fit_results(model, with_plan, halves, report));
-    if (!instead.empty())
-      model.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
+    fallbacks.merge(handle_half_results(model, with_plan, halves, report));
+    if (!fallbacks.empty())
+      model.instead_of_f16 = std::make_shared<const Decisions>(std::move(fallbacks));
     auto made = std::make_shared<const Model>(quantize(model, plan, &report, options.monitor));
     return {std::move(model), std::move(made)};
   }
@@ -300,12 +304,12 @@ SourceModel SourceModel::read(std::span<const std::byte> onnx_model,
 Engine SourceModel::build(const PrecisionPlan& plan, CompileReport* report) const {
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
-  return named(impl_->what, [&] { return impl_->compared_build(plan, out); });
+  return with_context(impl_->name, [&] { return impl_->build_and_compare(plan, out); });
 }
 
 FloatModel SourceInside::calibrated(const SourceModel& source, const PrecisionPlan& plan,
                                     CompileReport& report) {
-  return named(source.impl_->what, [&] {
+  return with_context(source.impl_->name, [&] {
     FloatModel model = source.impl_->imported;
     check_names(model, plan, report);
     return source.impl_->calibrated_for(plan, std::move(model), report);
@@ -314,7 +318,8 @@ FloatModel SourceInside::calibrated(const SourceModel& source, const PrecisionPl
 
 Engine SourceInside::build(const SourceModel& source, const PrecisionPlan& plan,
                            const RangeMethod* method, CompileReport& report) {
-  return named(source.impl_->what, [&] { return source.impl_->build(plan, report, method); });
+  return with_context(source.impl_->name,
+                      [&] { return source.impl_->build(plan, report, method); });
 }
 
 const FloatModel& SourceInside::imported(const SourceModel& source) {
@@ -323,7 +328,7 @@ const FloatModel& SourceInside::imported(const SourceModel& source) {
 const CompileOptions& SourceInside::options(const SourceModel& source) {
   return source.impl_->options;
 }
-const std::string& SourceInside::name(const SourceModel& source) { return source.impl_->what; }
+const std::string& SourceInside::name(const SourceModel& source) { return source.impl_->name; }
 
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
                CompileReport* report) {
