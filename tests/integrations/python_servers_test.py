@@ -138,6 +138,37 @@ class MLServer(unittest.TestCase):
 
 
 class KServe(unittest.TestCase):
+    def hold(self, kind, value, schema, where):
+        """To the type that the schema says: of its kinds the fields, of others no more than that they are there."""
+        if kind.startswith("list["):
+            self.assertIsInstance(value, list, where)
+            for i, item in enumerate(value):
+                self.hold(kind[5:-1], item, schema, f"{where}[{i}]")
+        elif kind in schema:
+            self.assertLessEqual(set(value), set(schema[kind]["fields"]), where)
+            self.assertLessEqual(set(schema[kind]["required"]), set(value), where)
+            for key, item in value.items():
+                self.hold(schema[kind]["fields"][key], item, schema, f"{where}.{key}")
+        elif kind == "dict(str, str)":
+            self.assertEqual({type(item) for pair in value.items() for item in pair}, {str}, where)
+        elif kind in ("str", "int", "bool"):
+            self.assertEqual(type(value).__name__, kind, where)
+        else:
+            self.assertEqual(kind, "V1ObjectMeta", where)
+
+    def test_files_hold_to_the_schema(self):
+        yaml = harness.need("yaml")
+        schema = json.loads((ROOT / "tests/integrations/kserve_schema.json").read_text())
+        files = {"runtime": ("serving.kserve.io/v1alpha1", "ClusterServingRuntime"), "service": ("serving.kserve.io/v1beta1", "InferenceService")}
+        for name, (version, kind) in files.items():
+            made = yaml.safe_load((KSERVE / f"{name}.yaml").read_text())
+            self.assertEqual((made["apiVersion"], made["kind"]), (version, kind))
+            self.hold(f"V1{version.rpartition('/v1')[2]}{kind}", made, schema, name)
+        with self.assertRaises(AssertionError):
+            self.hold("V1beta1ModelSpec", {"modelFormat": {"name": "octet"}, "storageURI": "s3://models"}, schema, "a typing error")
+        with self.assertRaises(AssertionError):
+            self.hold("V1alpha1ServingRuntimeSpec", {"containers": [{"name": "a", "args": "tritonserver"}]}, schema, "a text for a list")
+
     def test_what_the_runtime_starts(self):
         tritons.need()
         yaml = harness.need("yaml")
