@@ -55,8 +55,9 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
 // What the product itself makes is u8 wherever an addend follows. Returns what its zero point has moved by.
 s32 to_u8(Graph& graph, Node& product, ValueId own) {
   if (attribute_of<&OutputCodesAttributes::output_dtype>(product) == Dtype::s8)
-    own_codes_as_u8(product);
+    own_codes_as_u8(graph, product);
   if (graph.value(own).type.dtype == Dtype::u8) return 0;
+  if (has_fine_table(product)) return kS8ToU8;
   if (const Tensor* table = graph.constant_input(product, kProductTable))
     product.inputs[kProductTable] =
         graph.add_constant(product.name + ".table", codes_as_u8(*table));

@@ -12,7 +12,7 @@ std::optional<f32> scale_of(const Graph& graph, ValueId id) {
   return graph.value(id).quant->scale;
 }
 
-// Of the codes, or the reals, that the multiplier leads to; nothing where a table follows.
+// Of the codes, or the reals, that the multiplier leads to; nothing where a table follows: its node says no scale of the codes before it.
 std::optional<f32> product_scale(const Graph& graph, const Node& node) {
   if (node.input(kProductTable) != kNoValue) return std::nullopt;
   const Epilogue epilogue = epilogue_of(node);

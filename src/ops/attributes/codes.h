@@ -37,8 +37,11 @@ struct OutputCodesAttributes {
 struct EpilogueAttributes : OutputCodesAttributes {
   std::vector<s64> input_zero_points;  // of each input; absent ones are 0
   f32 residual_multiplier = 0.0f;
+  // Of the finer codes that a product's table of segments is for: what t is rounded to. The output's codes are then those behind it.
+  std::optional<s64> fine_zero_point;
 
-  OCTET_MORE_ATTRIBUTES(OutputCodesAttributes, input_zero_points, residual_multiplier)
+  OCTET_MORE_ATTRIBUTES(OutputCodesAttributes, input_zero_points, residual_multiplier,
+                        fine_zero_point)
 };
 
 // The sum after a product of codes.

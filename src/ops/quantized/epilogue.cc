@@ -84,8 +84,30 @@ SumStage sum_of(const Node& node) {
   return sum;
 }
 
+// A table of segments. One that only a run tells is taken as it is: its sums saturate.
+void check_segments(const Inference& inference) {
+  const TensorType& type = inference.inputs[kProductTable];
+  if (type.dtype != Dtype::s32 || type.shape != Shape{kFineSegments})
+    fail(Error::Code::invalid_model, "the table is {}, expected {} s32 segments", to_string(type),
+         kFineSegments);
+  const Tensor* table = inference.value(kProductTable);
+  if (table == nullptr) return;
+  for (const s32 segment : table->as<s32>()) {
+    const s32 base = fine_base(segment);
+    if (base < -kFineBase || base > kFineBase)
+      fail(Error::Code::invalid_model, "a segment of the table begins at {}, expected {} to {}",
+           base, -kFineBase, kFineBase);
+  }
+}
+
 // The dtype after an optional table.
 Dtype table_dtype(const Inference& inference, const Epilogue& epilogue) {
+  if (epilogue.fine_zero_point) {
+    if (epilogue.real() || !inference.has_input(kProductTable))
+      fail(Error::Code::invalid_model, "attribute 'fine_zero_point' without codes and their table");
+    check_segments(inference);
+    return epilogue.output_dtype;
+  }
   if (!inference.has_input(kProductTable)) return epilogue.output_dtype;
   const TensorType& table = inference.inputs[kProductTable];
   if (epilogue.real() || !is_code(table.dtype) || table.shape != Shape{256}) {
@@ -118,6 +140,9 @@ Epilogue epilogue_of(const Node& node) {
          "attribute 'activation' is a clamp; integer outputs carry it in 'lo' and 'hi'");
   }
   if (node.input(kProductAddend) != kNoValue) epilogue.sum = sum_of(node);
+  if (given.fine_zero_point)
+    epilogue.fine_zero_point =
+        checked_code("fine_zero_point", *given.fine_zero_point, {0, 0, kFineCodes - 1});
   return epilogue;
 }
 
@@ -160,6 +185,16 @@ ProductEpilogue::ProductEpilogue(const Eval& eval)
   if (eval.has_input(kProductAddend)) addend_ = eval.inputs[kProductAddend];
 }
 
+s32 ProductEpilogue::code_behind_table(f32 t) const {
+  if (!epilogue_.fine_zero_point) {
+    const s32 code = to_code(epilogue_, t);
+    return table_ ? code_at(table_, table_index(code, epilogue_.output_dtype)) : code;
+  }
+  const s32 fine = fine_code(apply(epilogue_.activation, t), *epilogue_.fine_zero_point);
+  const s32 code = code_of_fine(fine_result(table_.as<s32>().data(), fine));
+  return clamp_s32(code, epilogue_.range.lo, epilogue_.range.hi);
+}
+
 void ProductEpilogue::store(s64 index, s64 channel, s64 acc) const {
   const size_t i = static_cast<size_t>(index);
   const size_t c = static_cast<size_t>(channel);
@@ -173,8 +208,7 @@ void ProductEpilogue::store(s64 index, s64 channel, s64 acc) const {
     static_cast<f32*>(output_.data)[i] = apply(epilogue_.activation, t);
     return;
   }
-  s32 code = to_code(epilogue_, t);
-  if (table_) code = code_at(table_, table_index(code, epilogue_.output_dtype));
+  s32 code = code_behind_table(t);
   if (addend_) {
     const size_t at = addend_.shape == output_.shape ? i : c;
     const s32 addend = code_at(addend_, at) - epilogue_.zero_point(kProductAddend);

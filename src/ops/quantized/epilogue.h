@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fine_table.h"
 #include "core/rounding.h"
 #include "core/types.h"
 #include "graph/op_def.h"
@@ -34,12 +35,13 @@ inline f32 apply(const SumStage& sum, s32 own, s32 addend) {
 }
 
 struct Epilogue {
-  Dtype output_dtype = Dtype::u8;  // u8 or s8, of the codes before a table; or f32
-  CodeRange range;                 // meaningful for codes
-  std::vector<s32> zero_points;    // of the inputs
-  f32 residual_multiplier = 0.0f;  // fl(scale_r / scale_y), or scale_r for f32
-  Activation activation;           // codes: none or leaky_relu; f32: any
-  std::optional<SumStage> sum;     // with input kProductAddend
+  Dtype output_dtype = Dtype::u8;      // u8 or s8, of the codes before a table of 256; or f32
+  CodeRange range;                     // meaningful for codes
+  std::vector<s32> zero_points;        // of the inputs
+  f32 residual_multiplier = 0.0f;      // fl(scale_r / scale_y), or scale_r for f32
+  Activation activation;               // codes: none or leaky_relu; f32: any
+  std::optional<SumStage> sum;         // with input kProductAddend
+  std::optional<s32> fine_zero_point;  // the table is of segments: of the codes before it
 
   s32 zero_point(size_t input) const { return input < zero_points.size() ? zero_points[input] : 0; }
   bool real() const { return output_dtype == Dtype::f32; }
@@ -55,7 +57,7 @@ enum IntegerProductInput : size_t {
   kProductBias = 2,
   kProductMultiplier = 3,
   kProductResidual = 4,
-  kProductTable = 5,
+  kProductTable = 5,  // 256 codes, or s32 segments (core/fine_table.h)
   kProductAddend = 6,
 };
 
@@ -64,7 +66,7 @@ inline f32 add_residual(const Epilogue& epilogue, f32 t, s32 residual) {
   return std::fmaf(static_cast<f32>(residual), epilogue.residual_multiplier, t);
 }
 
-// The code for t (before a table).
+// The code for t (before a table of 256).
 inline s32 to_code(const Epilogue& epilogue, f32 t) {
   return requantize(apply(epilogue.activation, t), epilogue.range);
 }
@@ -93,6 +95,8 @@ class ProductEpilogue {
   void store(s64 index, s64 channel, s64 acc) const;
 
  private:
+  s32 code_behind_table(f32 t) const;
+
   Epilogue epilogue_;
   std::span<const s32> bias_;
   std::span<const f32> multiplier_;

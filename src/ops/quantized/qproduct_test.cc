@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/fine_table.h"
 #include "ops/shared/op_testing.h"
 
 namespace octet {
@@ -16,6 +17,8 @@ using testing::Random;
 
 struct Finish {
   bool has_bias, has_residual, has_table, leaky;
+  bool has_segments;  // of the table: finer codes before it
+  s64 fine_zero_point;
   std::string output;  // "u8", "s8", "f32"
   s64 zero_point, lo, hi, residual_zero_point;
   f32 residual_multiplier, alpha;
@@ -49,6 +52,8 @@ Finish random_finish(Random& random) {
   f.sum_zero_point = lowest_sum + random.integer(0, 255);
   f.sum_lo = lowest_sum + random.integer(0, 127);
   f.sum_hi = std::max(f.sum_lo, lowest_sum + random.integer(128, 255));
+  f.has_segments = f.has_table && random.coin();
+  f.fine_zero_point = random.integer(0, 65535);
   return f;
 }
 
@@ -60,6 +65,19 @@ f32 real_result(const Finish& f, s64 acc, f32 multiplier, s64 r) {
   }
   if (f.leaky && t < 0.0f) t = t * f.alpha;
   return t;
+}
+
+// Section 5 for finer codes, with real divisions.
+s64 segments_result(const Finish& f, f32 t, const Tensor& table) {
+  const f64 rounded = std::nearbyint(f64{t}) + static_cast<f64>(f.fine_zero_point);
+  const auto u = static_cast<s64>(std::clamp(rounded, 0.0, 65535.0));
+  const s64 entry = table.as<s32>()[static_cast<size_t>(u / 1024)];
+  const s64 slope = static_cast<s64>(std::floor(static_cast<f64>(entry) / 65536.0));
+  const s64 low = entry - slope * 65536;
+  const s64 base = low < 32768 ? low : low - 65536;
+  const f64 grown = std::floor(static_cast<f64>(slope * (u % 1024)) / 1024.0 + 0.5);
+  const f64 y = std::clamp(static_cast<f64>(base) + grown, -32768.0, 32767.0);
+  return std::clamp(static_cast<s64>(std::floor(y / 64.0 + 0.5)), f.lo, f.hi);
 }
 
 s64 code_result(const Finish& f, f32 t) {
@@ -104,6 +122,7 @@ void finish_call(OpCall& call, const Finish& f, const Product& p) {
   call.ints("input_zero_points", {p.x_zero_point, p.w_zero_point, 0, 0, f.sums ? 0 : zero_point, 0,
                                   f.sums ? zero_point : 0});
   if (f.sums) sum_attributes(call.in(p.residual), f);
+  if (f.has_segments) call.attr("fine_zero_point", f.fine_zero_point);
   call.attr("output_dtype", f.output).attr("residual_multiplier", f.residual_multiplier);
   if (f.output != "f32") {
     call.attr("output_zero_point", f.zero_point).attr("lo", f.lo).attr("hi", f.hi);
@@ -124,17 +143,33 @@ void expect_element(const Tensor& y, s64 i, const Finish& f, const Product& p, s
     return;
   }
   s64 expected = code_result(f, t);
-  if (f.has_table) expected = code(p.table, f.output == "s8" ? expected + 128 : expected);
+  if (f.has_segments)
+    expected = segments_result(f, t, p.table);
+  else if (f.has_table)
+    expected = code(p.table, f.output == "s8" ? expected + 128 : expected);
   if (f.sums) expected = sum_result(f, expected, code(p.residual, i));
   ASSERT_EQ(code(y, i), expected) << i;
+}
+
+Tensor random_segments(Random& random) {
+  Tensor table(Dtype::s32, Shape{kFineSegments});
+  for (s32& segment : table.mutable_as<s32>()) {
+    const s64 most = random.coin() ? kFineBase : 300 * 64;
+    segment = fine_segment(static_cast<s32>(random.integer(-most, most)),
+                           static_cast<s32>(random.integer(-32768, 32767)));
+  }
+  return table;
 }
 
 Product random_product(Random& random, const Finish& f, s64 channels) {
   Product p{};
   p.bias = Tensor(Dtype::s32, Shape{channels});
   for (s32& b : p.bias.mutable_as<s32>()) b = static_cast<s32>(random.integer(-20000, 20000));
-  p.multiplier = random.reals(random.coin() ? Shape{channels} : Shape{1}, 0.0001f, 0.02f);
-  p.table = random.codes(f.sums || random.coin() ? Dtype::u8 : Dtype::s8, Shape{256});
+  const f32 most = f.has_segments ? 5.0f : 0.02f;
+  p.multiplier = random.reals(random.coin() ? Shape{channels} : Shape{1}, 0.0001f, most);
+  p.table = f.has_segments
+                ? random_segments(random)
+                : random.codes(f.sums || random.coin() ? Dtype::u8 : Dtype::s8, Shape{256});
   return p;
 }
 
@@ -256,6 +291,36 @@ TEST(QProductErrors, EveryInputIsChecked) {
   EXPECT_EQ(table(Tensor(Dtype::u8, Shape{256})), "");
   EXPECT_NE(table(Tensor(Dtype::u8, Shape{255})), "");
   EXPECT_NE(table(Tensor(Dtype::f32, Shape{256})), "");
+  EXPECT_NE(table(Tensor(Dtype::s32, Shape{64})), "");  // nothing says what it is
+}
+
+TEST(QProductErrors, SegmentsAreChecked) {
+  const Tensor x(Dtype::u8, Shape{2, 3}), w(Dtype::s8, Shape{3, 4}), m(Dtype::f32, Shape{1});
+  const auto segments = [&](Tensor table, s64 zero_point, const char* output) {
+    OpCall call("QMatMul");
+    call.in(x).in(w).omit().in(m).omit();
+    if (table) call.in(std::move(table));
+    return call.attr("fine_zero_point", zero_point)
+        .attr("output_dtype", std::string(output))
+        .error();
+  };
+  const Tensor table(Dtype::s32, Shape{64});
+  EXPECT_EQ(segments(table, 0, "u8"), "");
+  EXPECT_EQ(segments(table, 65535, "s8"), "");
+  EXPECT_NE(segments(table, -1, "u8"), "");
+  EXPECT_NE(segments(table, 65536, "u8"), "");
+  EXPECT_NE(segments(table, 0, "f32"), "");
+  EXPECT_NE(segments({}, 0, "u8"), "");
+  EXPECT_NE(segments(Tensor(Dtype::s32, Shape{63}), 0, "u8"), "");
+  EXPECT_NE(segments(Tensor(Dtype::s32, Shape{1, 64}), 0, "u8"), "");
+  EXPECT_NE(segments(Tensor(Dtype::u8, Shape{256}), 0, "u8"), "");
+  Tensor far(Dtype::s32, Shape{64});
+  far.mutable_as<s32>()[63] = fine_segment(kFineBase, -32768);
+  EXPECT_EQ(segments(far, 0, "u8"), "");
+  far.mutable_as<s32>()[63] = fine_segment(kFineBase + 1, 0);
+  EXPECT_NE(segments(far, 0, "u8"), "");
+  far.mutable_as<s32>()[63] = fine_segment(-kFineBase - 1, 0);
+  EXPECT_NE(segments(far, 0, "u8"), "");
 }
 
 TEST(QProductErrors, TheAddendIsChecked) {

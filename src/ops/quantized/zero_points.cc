@@ -34,6 +34,15 @@ bool contradicts(const Graph& graph, const Node& node, size_t input) {
          graph.value(id).quant->zero_point != input_zero_point(node, input);
 }
 
+// A table of segments whose codes are s8, as that of u8 codes.
+Tensor segments_as_u8(const Tensor& table) {
+  Tensor result(Dtype::s32, table.shape());
+  std::ranges::transform(table.as<s32>(), result.mutable_as<s32>().begin(), [](s32 segment) {
+    return fine_segment(fine_base(segment) + kS8ToU8 * kFineUnit, fine_slope(segment));
+  });
+  return result;
+}
+
 void refuse(const Graph& graph, const Node& node, ValueId id, s32 said) {
   const Value& value = graph.value(id);
   fail(Error::Code::invalid_model,
@@ -87,7 +96,7 @@ void set_sum_codes(Node& node, Dtype dtype, const CodeRange& range) {
 std::optional<s32> output_zero_point(const Node& node) {
   if (has_product_input(node, kProductAddend))
     return static_cast<s32>(attribute_of<&SumAttributes::sum_zero_point>(node));
-  if (has_product_input(node, kProductTable)) return std::nullopt;
+  if (has_product_input(node, kProductTable) && !has_fine_table(node)) return std::nullopt;
   const auto codes = attributes_of<OutputCodesAttributes>(node);
   if (!is_code(codes.output_dtype)) return std::nullopt;
   return static_cast<s32>(codes.output_zero_point);
@@ -97,7 +106,17 @@ void read_as_u8(Node& node, size_t input) {
   set_input_zero_point(node, input, input_zero_point(node, input) + kS8ToU8);
 }
 
-void own_codes_as_u8(Node& node) {
+bool has_fine_table(const Node& node) {
+  return node.op->traits->product_epilogue &&
+         attribute_of<&EpilogueAttributes::fine_zero_point>(node).has_value();
+}
+
+void own_codes_as_u8(Graph& graph, Node& node) {
+  if (has_fine_table(node)) {
+    ValueId& table = node.inputs[kProductTable];
+    table = graph.add_constant(graph.value(table).name + ".u8",
+                               segments_as_u8(graph.value(table).constant));
+  }
   const auto codes = attributes_of<OutputCodesAttributes>(node);
   set_output_codes(node, Dtype::u8, as_u8(codes.output_zero_point, codes.lo, codes.hi));
 }
@@ -107,7 +126,8 @@ void write_as_u8(Graph& graph, Node& node) {
     const auto sum = attributes_of<SumAttributes>(node);
     return set_sum_codes(node, Dtype::u8, as_u8(sum.sum_zero_point, sum.sum_lo, sum.sum_hi));
   }
-  if (!has_product_input(node, kProductTable)) return own_codes_as_u8(node);
+  if (!has_product_input(node, kProductTable) || has_fine_table(node))
+    return own_codes_as_u8(graph, node);
   ValueId& table = node.inputs[kProductTable];
   table =
       graph.add_constant(graph.value(table).name + ".u8", codes_as_u8(graph.value(table).constant));

@@ -26,14 +26,16 @@ void set_input_zero_points(Node& node, std::span<const s32> zero_points);
 // The codes that the node makes, before a table and before a sum; those after the sum.
 void set_output_codes(Node& node, Dtype dtype, const CodeRange& range);
 void set_sum_codes(Node& node, Dtype dtype, const CodeRange& range);
-// The zero point of the codes that leave the node; nothing where a table makes them, or the result is real.
+// The zero point of the codes that leave the node; nothing where a table of 256 makes them, or the result is real.
 std::optional<s32> output_zero_point(const Node& node);
 
 // The node reads s8 codes of input i as u8, or writes its s8 codes as u8, with the same real values.
 void read_as_u8(Node& node, size_t input);
 void write_as_u8(Graph& graph, Node& node);
-// The same for the codes before a table or a sum.
-void own_codes_as_u8(Node& node);
+// The same for the codes before a table of 256, or before a sum.
+void own_codes_as_u8(Graph& graph, Node& node);
+// The product's table is of segments, for finer codes (docs/numerics.md section 5).
+bool has_fine_table(const Node& node);
 // s8 codes, or a table of them, as u8.
 Tensor codes_as_u8(const Tensor& codes);
 

@@ -98,5 +98,31 @@ TEST(ZeroPoints, ATableSaysNothingOfTheCodesThatItMakes) {
   EXPECT_EQ(output_zero_point(node), std::nullopt);
 }
 
+TEST(ZeroPoints, ATableOfSegmentsMovesWithItsCodes) {
+  Graph graph;
+  Node node;
+  node.op = find_op("QConv");
+  node.inputs.resize(kProductTable + 1, kNoValue);
+  Tensor table(Dtype::s32, {kFineSegments});
+  for (s32 i = 0; i < kFineSegments; ++i)
+    table.mutable_as<s32>()[static_cast<size_t>(i)] = fine_segment(766 * (i - 32), 1111 - 40 * i);
+  node.inputs[kProductTable] = graph.add_constant("table", table);
+  node.attrs.set("fine_zero_point", s64{30000});
+  set_output_codes(node, Dtype::s8, {5, -120, 90});
+  EXPECT_EQ(output_zero_point(node), 5);
+  const Epilogue before = epilogue_of(node);
+  write_as_u8(graph, node);
+  EXPECT_EQ(output_zero_point(node), 133);
+  const Epilogue after = epilogue_of(node);
+  EXPECT_EQ(after.output_dtype, Dtype::u8);
+  const s32* moved = graph.constant_input(node, kProductTable)->as<s32>().data();
+  for (s32 u = 0; u < kFineCodes; ++u) {
+    const s32 code = code_of_fine(fine_result(table.as<s32>().data(), u));
+    const s32 again = code_of_fine(fine_result(moved, u));
+    ASSERT_EQ(clamp_s32(code, before.range.lo, before.range.hi) + 128,
+              clamp_s32(again, after.range.lo, after.range.hi));
+  }
+}
+
 }  // namespace
 }  // namespace octet
