@@ -26,11 +26,15 @@ inline s32 fine_code(f32 t, s32 zero_point) {
   return requantize(t, {zero_point, 0, kFineCodes - 1});
 }
 
+// The line's value `at` codes from where it begins, in parts of a code.
+inline s32 fine_line(s32 base, s32 slope, s32 at) {
+  return clamp_s32(base + ((slope * at + kFineStep / 2) >> 10), -32768, 32767);
+}
+
 // The function's result, in parts of a code.
 inline s32 fine_result(const s32* table, s32 code) {
-  const s32 segment = table[code / kFineStep], at = code % kFineStep;
-  const s32 y = fine_base(segment) + ((fine_slope(segment) * at + kFineStep / 2) >> 10);
-  return clamp_s32(y, -32768, 32767);
+  const s32 segment = table[code / kFineStep];
+  return fine_line(fine_base(segment), fine_slope(segment), code % kFineStep);
 }
 
 // The code of the result, before its bounds.

@@ -7,6 +7,19 @@ namespace octet {
 
 namespace {
 
+// A table of segments as EpilogueArgs has it.
+Tensor lines_in_bytes(const Tensor& segments) {
+  Tensor lines(Dtype::u8, Shape{4 * kFineSegments});
+  const std::span<u8> bytes = lines.mutable_as<u8>();
+  const std::span<const s32> from = segments.as<s32>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto segment = static_cast<u32>(from[i]);
+    for (size_t part = 0; part < 4; ++part)
+      bytes[part * from.size() + i] = static_cast<u8>(segment >> (8 * part));
+  }
+  return lines;
+}
+
 // `args` has what belongs to the first codes.
 SumArgs sum_args(const EpilogueArgs& args, const SumStage& sum) {
   SumArgs result;
@@ -30,7 +43,8 @@ EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
   const Activation& activation = epilogue.activation;
   EpilogueArgs args;
   args.table = table != nullptr ? reinterpret_cast<const u8*>(table->data()) : nullptr;
-  args.zero_point = epilogue.range.zero_point + shift;
+  args.fine = epilogue.fine_zero_point.has_value();
+  args.zero_point = epilogue.fine_zero_point.value_or(epilogue.range.zero_point + shift);
   args.lo = epilogue.range.lo + shift;
   args.hi = epilogue.range.hi + shift;
   args.residual_multiplier = epilogue.residual_multiplier;
@@ -52,6 +66,7 @@ EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
 }
 
 std::string epilogue_reject(const Epilogue& epilogue, bool has_table) {
+  if (epilogue.fine_zero_point) has_table = false;  // it makes the output's codes
   const Dtype output = epilogue.sum ? epilogue.sum->output_dtype : epilogue.output_dtype;
   if (output == Dtype::s8 && (epilogue.sum || !has_table)) return "the output codes are s8";
   return {};
@@ -67,6 +82,8 @@ std::string product_constants(const LowerRequest& request, ProductConstants& con
   if (!take(kProductBias, constants.bias)) return "the bias is not a constant";
   if (!take(kProductMultiplier, constants.multiplier)) return "the multiplier is not a constant";
   if (!take(kProductTable, constants.table)) return "the table is not a constant";
+  const Epilogue epilogue = epilogue_of(request.node);
+  if (epilogue.fine_zero_point) constants.table = lines_in_bytes(constants.table);
   if (request.constant(kProductX) != nullptr) return "the input is a constant";
   if (request.inputs[kProductX].dtype != Dtype::u8) return "the input codes are not u8";
   for (size_t i : {size_t{kProductResidual}, size_t{kProductAddend}}) {
@@ -82,7 +99,7 @@ std::string product_constants(const LowerRequest& request, ProductConstants& con
     if (request.inputs[i].dtype != Dtype::u8) return "the residual codes are not u8";
     constants.residual = i;
   }
-  return epilogue_reject(epilogue_of(request.node), request.has_input(kProductTable));
+  return epilogue_reject(epilogue, request.has_input(kProductTable));
 }
 
 std::string sum_note(const LowerRequest& request) {

@@ -22,7 +22,7 @@ std::string epilogue_reject(const Epilogue& epilogue, bool has_table);
 struct ProductConstants {
   Tensor bias;  // may be empty
   Tensor multiplier;
-  Tensor table;  // may be empty
+  Tensor table;  // as EpilogueArgs has it; may be empty
 
   // Of which a kernel's weights are packed.
   std::vector<Tensor> packed_with(const Tensor& weights) const {

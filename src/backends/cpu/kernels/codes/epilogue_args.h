@@ -28,7 +28,9 @@ inline constexpr f32 kRounder = 12582912.0f;
 inline constexpr f32 kByteBase = 8388608.0f;
 
 struct EpilogueArgs {
-  const u8* table = nullptr;       // 256 codes applied to the first codes, or null
+  // Null, or 256 codes applied to the first codes, or, when `fine`, the lines of 64 segments as four rows of 64 bytes: the lower and the upper
+  // bytes of where they begin, and of how they grow (core/fine_table.h). zero_point is then that of the finer codes; lo and hi are the result's.
+  const u8* table = nullptr;
   f32 residual_multiplier = 0.0f;  // before rounding, or, with `sums`, of the second operand
   s32 residual_zero_point = 0;
   s32 zero_point = 0;
@@ -40,6 +42,7 @@ struct EpilogueArgs {
   bool leaky = false;
   bool clip = false;
   bool real = false;  // f32 output
+  bool fine = false;
   bool sums = false;  // two roundings: codes, then their sum with the residual
   SumArgs sum;
 };

@@ -40,6 +40,23 @@ const std::vector<u8>& some_table() {
   return table;
 }
 
+// Lines as EpilogueArgs has them; all but some begin and end near codes.
+const std::vector<u8>& some_lines() {
+  static const std::vector<u8> lines = [] {
+    std::vector<u8> bytes(256);
+    const auto bases = random_values<s32>(64, 10, -400, 300 * 64);
+    const auto slopes = random_values<s32>(64, 11, -9000, 9000);
+    for (size_t i = 0; i < 64; ++i) {
+      const s32 base = i % 16 == 3 ? (i < 32 ? -24575 : 24575) : bases[i];
+      const s32 slope = i % 16 == 3 ? (i < 20 ? -32768 : 32767) : slopes[i];
+      for (size_t part = 0; part < 4; ++part)
+        bytes[part * 64 + i] = static_cast<u8>((part < 2 ? base : slope) >> (part % 2 * 8));
+    }
+    return bytes;
+  }();
+  return lines;
+}
+
 // What may stand behind a sum; those with a residual begin at kResidual.
 std::vector<EpilogueArgs> epilogues() {
   EpilogueArgs codes;
@@ -63,9 +80,18 @@ std::vector<EpilogueArgs> epilogues() {
   EpilogueArgs sum_by_table = sum;
   sum_by_table.table = some_table().data();
   sum_by_table.sum.residual_first = true;
-  return {codes, table, leaky, real, residual, sum, sum_by_table};
+  const auto of_lines = [](EpilogueArgs e) {
+    e.fine = true;
+    e.table = some_lines().data();
+    e.zero_point = 30000;
+    return e;
+  };
+  const EpilogueArgs fine = of_lines(codes), fine_leaky = of_lines(leaky),
+                     fine_residual = of_lines(residual), sum_by_lines = of_lines(sum);
+  return {codes,    table, leaky,        fine,          fine_leaky,  real,
+          residual, sum,   sum_by_table, fine_residual, sum_by_lines};
 }
-constexpr size_t kResidual = 4;
+constexpr size_t kResidual = 6;
 
 Placement placed(s64 channels, s64 height, s64 width) {
   return {Layout::nhwc, channels, width * channels, height * width * channels, 0};

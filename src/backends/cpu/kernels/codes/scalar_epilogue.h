@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/codes/epilogue_args.h"
+#include "core/fine_table.h"
 #include "core/rounding.h"
 
 namespace octet {
@@ -14,7 +15,18 @@ inline f32 activate(const EpilogueArgs& e, f32 t) {
   return e.clip ? clamp_f32(t, e.min, e.max) : t;
 }
 
+// Of a table of lines.
+inline u8 fine_code_of(const EpilogueArgs& e, f32 t) {
+  const s32 fine = fine_code(activate(e, t), e.zero_point);
+  const u8* line = e.table + fine / kFineStep;
+  const s32 base = static_cast<s16>(line[0] | line[64] << 8);
+  const s32 slope = static_cast<s16>(line[128] | line[192] << 8);
+  return static_cast<u8>(
+      clamp_s32(code_of_fine(fine_line(base, slope, fine % kFineStep)), e.lo, e.hi));
+}
+
 inline u8 code_of(const EpilogueArgs& e, f32 t) {
+  if (e.fine) return fine_code_of(e, t);
   const auto code = static_cast<u8>(requantize(activate(e, t), {e.zero_point, e.lo, e.hi}));
   return e.table != nullptr ? e.table[code] : code;
 }

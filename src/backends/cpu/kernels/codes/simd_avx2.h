@@ -41,12 +41,7 @@ inline __m256i pack_codes(const Limits& e, const __m256i n[4]) {
                          _mm256_set1_epi8(static_cast<char>(e.hi)));
 }
 
-inline __m256i codes_of(const EpilogueArgs& e, const __m256 t[4]) {
-  const __m256i n[4] = {nearest(t[0]), nearest(t[1]), nearest(t[2]), nearest(t[3])};
-  return pack_codes(e, n);
-}
-
-// The inverse of codes_of's order: bytes of each 128-bit lane go, four at a time, to w0, w1, w2, w3 as u32.
+// The inverse of pack_codes' order: bytes of each 128-bit lane go, four at a time, to w0, w1, w2, w3 as u32.
 inline void widen_in_lanes(__m256i bytes, __m256i w[4]) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i lo = _mm256_unpacklo_epi8(bytes, zero);
@@ -131,10 +126,58 @@ inline __m256i look_up(__m256i codes, const u8* table) {
   return found;
 }
 
+// Four rows of 64 bytes at once, each in four rows of 16.
+inline void look_up_lines(__m256i line, const u8* table, __m256i found[4]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) found[i] = _mm256_setzero_si256();
+#pragma GCC unroll 4
+  for (int part = 0; part < 4; ++part) {
+    const __m256i index = _mm256_adds_epu8(line, _mm256_set1_epi8(0x70));
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const u8* row = table + 64 * i + 16 * part;
+      const __m256i values =
+          _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row)));
+      found[i] = _mm256_or_si256(found[i], _mm256_shuffle_epi8(values, index));
+    }
+    line = _mm256_sub_epi8(line, _mm256_set1_epi8(16));
+  }
+}
+
+// See simd_vnni.h.
+inline __m256i fine_codes(const EpilogueArgs& e, const __m256i n[4]) {
+  const __m256i zero_point = _mm256_set1_epi32(e.zero_point);
+  const __m256i a =
+      _mm256_packus_epi32(_mm256_add_epi32(n[0], zero_point), _mm256_add_epi32(n[1], zero_point));
+  const __m256i b =
+      _mm256_packus_epi32(_mm256_add_epi32(n[2], zero_point), _mm256_add_epi32(n[3], zero_point));
+  __m256i row[4];
+  look_up_lines(_mm256_packus_epi16(_mm256_srli_epi16(a, 10), _mm256_srli_epi16(b, 10)), e.table,
+                row);
+  const __m256i at_a = _mm256_srli_epi16(_mm256_slli_epi16(a, 6), 1);
+  const __m256i at_b = _mm256_srli_epi16(_mm256_slli_epi16(b, 6), 1);
+  const __m256i grown_a = _mm256_mulhrs_epi16(_mm256_unpacklo_epi8(row[2], row[3]), at_a);
+  const __m256i grown_b = _mm256_mulhrs_epi16(_mm256_unpackhi_epi8(row[2], row[3]), at_b);
+  const __m256i y_a = _mm256_adds_epi16(_mm256_unpacklo_epi8(row[0], row[1]), grown_a);
+  const __m256i y_b = _mm256_adds_epi16(_mm256_unpackhi_epi8(row[0], row[1]), grown_b);
+  const __m256i part = _mm256_set1_epi16(512);
+  const __m256i codes =
+      _mm256_packus_epi16(_mm256_mulhrs_epi16(y_a, part), _mm256_mulhrs_epi16(y_b, part));
+  return _mm256_min_epu8(_mm256_max_epu8(codes, _mm256_set1_epi8(static_cast<char>(e.lo))),
+                         _mm256_set1_epi8(static_cast<char>(e.hi)));
+}
+
+// Codes of rounded sums after the table, if there is one; in the order of pack_codes.
+inline __m256i codes_behind_table(const EpilogueArgs& e, const __m256i n[4]) {
+  if (e.fine) return fine_codes(e, n);
+  const __m256i codes = pack_codes(e, n);
+  return e.table != nullptr ? look_up(codes, e.table) : codes;
+}
+
 // Codes of t after the table, if there is one.
 inline __m256i final_codes(const EpilogueArgs& e, const __m256 t[4]) {
-  const __m256i codes = codes_of(e, t);
-  return e.table != nullptr ? look_up(codes, e.table) : codes;
+  const __m256i n[4] = {nearest(t[0]), nearest(t[1]), nearest(t[2]), nearest(t[3])};
+  return codes_behind_table(e, n);
 }
 
 inline void store_bytes32(__m256i x, u8* dst, s64 n) {

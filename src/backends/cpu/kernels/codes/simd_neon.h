@@ -55,6 +55,40 @@ inline uint8x16_t look_up(uint8x16_t codes, const u8* table) {
   return found;
 }
 
+// See simd_vnni.h.
+inline uint8x16_t fine_codes(const EpilogueArgs& e, const int32x4_t n[4]) {
+  const int32x4_t zero_point = vdupq_n_s32(e.zero_point);
+  const uint16x8_t a =
+      vqmovun_high_s32(vqmovun_s32(vqaddq_s32(n[0], zero_point)), vqaddq_s32(n[1], zero_point));
+  const uint16x8_t b =
+      vqmovun_high_s32(vqmovun_s32(vqaddq_s32(n[2], zero_point)), vqaddq_s32(n[3], zero_point));
+  const uint8x16_t line =
+      vuzp1q_u8(vreinterpretq_u8_u16(vshrq_n_u16(a, 10)), vreinterpretq_u8_u16(vshrq_n_u16(b, 10)));
+  const uint8x16_t base_low = vqtbl4q_u8(vld1q_u8_x4(e.table), line);
+  const uint8x16_t base_high = vqtbl4q_u8(vld1q_u8_x4(e.table + 64), line);
+  const uint8x16_t slope_low = vqtbl4q_u8(vld1q_u8_x4(e.table + 128), line);
+  const uint8x16_t slope_high = vqtbl4q_u8(vld1q_u8_x4(e.table + 192), line);
+  const int16x8_t at_a = vreinterpretq_s16_u16(vshrq_n_u16(vshlq_n_u16(a, 6), 1));
+  const int16x8_t at_b = vreinterpretq_s16_u16(vshrq_n_u16(vshlq_n_u16(b, 6), 1));
+  const int16x8_t grown_a =
+      vqrdmulhq_s16(vreinterpretq_s16_u8(vzip1q_u8(slope_low, slope_high)), at_a);
+  const int16x8_t grown_b =
+      vqrdmulhq_s16(vreinterpretq_s16_u8(vzip2q_u8(slope_low, slope_high)), at_b);
+  const int16x8_t y_a = vqaddq_s16(vreinterpretq_s16_u8(vzip1q_u8(base_low, base_high)), grown_a);
+  const int16x8_t y_b = vqaddq_s16(vreinterpretq_s16_u8(vzip2q_u8(base_low, base_high)), grown_b);
+  const uint8x16_t codes =
+      vqmovun_high_s16(vqmovun_s16(vqrdmulhq_n_s16(y_a, 512)), vqrdmulhq_n_s16(y_b, 512));
+  return vminq_u8(vmaxq_u8(codes, vdupq_n_u8(static_cast<u8>(e.lo))),
+                  vdupq_n_u8(static_cast<u8>(e.hi)));
+}
+
+// Codes of rounded sums after the table, if there is one.
+inline uint8x16_t codes_behind_table(const EpilogueArgs& e, const int32x4_t n[4]) {
+  if (e.fine) return fine_codes(e, n);
+  const uint8x16_t codes = pack_codes(e, n);
+  return e.table != nullptr ? look_up(codes, e.table) : codes;
+}
+
 inline void widen(uint8x16_t bytes, int32x4_t w[4]) {
   const uint16x8_t low = vmovl_u8(vget_low_u8(bytes)), high = vmovl_high_u8(bytes);
   w[0] = vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(low)));
@@ -149,8 +183,7 @@ inline void widen_in_lanes(Ints codes, Ints w[4]) { widen(as_bytes(codes), w); }
 // Codes of t after the table, if there is one.
 inline Ints final_codes(const EpilogueArgs& e, const Reals t[4]) {
   const int32x4_t n[4] = {nearest(t[0]), nearest(t[1]), nearest(t[2]), nearest(t[3])};
-  const uint8x16_t codes = pack_codes(e, n);
-  return as_ints(e.table != nullptr ? look_up(codes, e.table) : codes);
+  return as_ints(codes_behind_table(e, n));
 }
 
 }  // namespace

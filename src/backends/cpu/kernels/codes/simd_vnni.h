@@ -34,13 +34,14 @@ inline __m512i nearest(__m512 t) {
 }
 
 struct CodeLimits {
-  __m512i zero_point;  // s16
+  __m512i zero_point;  // s16, of finer codes s32
   __m512i lo, hi;      // u8
 };
 
 inline CodeLimits code_limits(const EpilogueArgs& e) {
-  return {_mm512_set1_epi16(static_cast<s16>(e.zero_point)),
-          _mm512_set1_epi8(static_cast<char>(e.lo)), _mm512_set1_epi8(static_cast<char>(e.hi))};
+  return {
+      e.fine ? _mm512_set1_epi32(e.zero_point) : _mm512_set1_epi16(static_cast<s16>(e.zero_point)),
+      _mm512_set1_epi8(static_cast<char>(e.lo)), _mm512_set1_epi8(static_cast<char>(e.hi))};
 }
 
 // Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of n0, then of n1, n2, n3.
@@ -74,6 +75,38 @@ inline __m512i look_up(__m512i codes, const u8* table) {
   const __m512i high = _mm512_permutex2var_epi8(_mm512_loadu_si512(table + 128), codes,
                                                 _mm512_loadu_si512(table + 192));
   return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(codes), high);
+}
+
+// Finer codes and the table's lines, in the order of pack_codes. A product of 16 bits that is rounded is vpmulhrsw: of a slope and 32 times the
+// distance, and of a result and 512, which is a 64th of it.
+inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits, const u8* table) {
+  const __m512i a = _mm512_packus_epi32(_mm512_add_epi32(n[0], limits.zero_point),
+                                        _mm512_add_epi32(n[1], limits.zero_point));
+  const __m512i b = _mm512_packus_epi32(_mm512_add_epi32(n[2], limits.zero_point),
+                                        _mm512_add_epi32(n[3], limits.zero_point));
+  const __m512i line = _mm512_packus_epi16(_mm512_srli_epi16(a, 10), _mm512_srli_epi16(b, 10));
+  const auto row = [&](int i) {
+    return _mm512_permutexvar_epi8(line, _mm512_loadu_si512(table + 64 * i));
+  };
+  const __m512i base_low = row(0), base_high = row(1), slope_low = row(2), slope_high = row(3);
+  const __m512i at_a = _mm512_srli_epi16(_mm512_slli_epi16(a, 6), 1);
+  const __m512i at_b = _mm512_srli_epi16(_mm512_slli_epi16(b, 6), 1);
+  const __m512i grown_a = _mm512_mulhrs_epi16(_mm512_unpacklo_epi8(slope_low, slope_high), at_a);
+  const __m512i grown_b = _mm512_mulhrs_epi16(_mm512_unpackhi_epi8(slope_low, slope_high), at_b);
+  const __m512i y_a = _mm512_adds_epi16(_mm512_unpacklo_epi8(base_low, base_high), grown_a);
+  const __m512i y_b = _mm512_adds_epi16(_mm512_unpackhi_epi8(base_low, base_high), grown_b);
+  const __m512i part = _mm512_set1_epi16(512);
+  const __m512i codes =
+      _mm512_packus_epi16(_mm512_mulhrs_epi16(y_a, part), _mm512_mulhrs_epi16(y_b, part));
+  return _mm512_min_epu8(_mm512_max_epu8(codes, limits.lo), limits.hi);
+}
+
+// Codes of rounded sums after the table, if there is one; in the order of pack_codes.
+inline __m512i codes_behind_table(const EpilogueArgs& e, const __m512i n[4],
+                                  const CodeLimits& limits) {
+  if (e.fine) return fine_codes(n, limits, e.table);
+  const __m512i codes = pack_codes(n, limits);
+  return e.table != nullptr ? look_up(codes, e.table) : codes;
 }
 
 inline __m512 leaky(__m512 t, f32 alpha) {
@@ -159,12 +192,6 @@ inline __m512i direct_sum(const SumConstants& k, __m512 t, __m512i residual) {
   return nearest(k.sum(t, _mm512_or_si512(residual, k.byte_base)));
 }
 
-inline __m512i codes_of(const EpilogueArgs& e, const __m512 t[4]) {
-  __m512i n[4];
-  for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
-  return pack_codes(n, code_limits(e));
-}
-
 // What kernels written for several instruction sets (*_body.h) are made of; the names of simd_avx2.h.
 using Ints = __m512i;  // s32, or codes
 using Reals = __m512;
@@ -197,8 +224,9 @@ inline Ints code_product(Ints a, Ints b) {
 }
 // Codes of t after the table, if there is one.
 inline Ints final_codes(const EpilogueArgs& e, const Reals t[4]) {
-  const Ints codes = codes_of(e, t);
-  return e.table != nullptr ? look_up(codes, e.table) : codes;
+  __m512i n[4];
+  for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
+  return codes_behind_table(e, n, code_limits(e));
 }
 
 }  // namespace

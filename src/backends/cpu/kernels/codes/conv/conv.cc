@@ -103,7 +103,8 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec,
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
       padding_(static_cast<u8>(spec.input_zero_point)),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      bounded_(
+          epilogue_bounded(spec.multiplier, spec.epilogue, largest_sum(spec.geometry, spec.bias))),
       plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
       packed_(std::move(packed)) {
   if (!kernel.pairs)

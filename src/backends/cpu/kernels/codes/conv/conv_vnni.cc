@@ -42,6 +42,7 @@ template <int kPixels, int kVectors>
   constexpr int kTogether = 4 / kVectors;
   const CodeLimits limits = code_limits(*tile.epilogue);
   const u8* table = tile.epilogue->table;
+  const bool fine = tile.epilogue->fine;
   const s64 position = tile.first_channel + c;
   const __mmask64 mask = first_lanes64(tile.channels - c);
   __m512 multiplier[kVectors];
@@ -58,8 +59,9 @@ template <int kPixels, int kVectors>
               ? _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[pixel][v]), multiplier[v]))
               : _mm512_setzero_si512();
     }
-    __m512i codes = in_register_order(pack_codes(n, limits));
-    if (table != nullptr) codes = look_up(codes, table);
+    __m512i codes = fine ? fine_codes(n, limits, table) : pack_codes(n, limits);
+    codes = in_register_order(codes);
+    if (table != nullptr && !fine) codes = look_up(codes, table);
     if constexpr (kTogether == 1) {
       _mm512_mask_storeu_epi8(tile.dst[m] + position, mask, codes);
     } else {

@@ -94,8 +94,7 @@ template <int kPixels>
     const int next = m + 1 < kPixels ? m + 1 : m;
     const __m256i n[4] = {rounded(acc[m][0], low), rounded(acc[m][1], high),
                           rounded(acc[next][0], low), rounded(acc[next][1], high)};
-    __m256i codes = _mm256_permutevar8x32_epi32(pack_codes(e, n), order);
-    if (e.table != nullptr) codes = look_up(codes, e.table);
+    const __m256i codes = _mm256_permutevar8x32_epi32(codes_behind_table(e, n), order);
     store_bytes16(_mm256_castsi256_si128(codes), tile.dst[m] + position, channels);
     if (next != m)
       store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[next] + position, channels);

@@ -53,30 +53,38 @@ struct PlainEnd {
   float32x4_t multiplier[4];
   int16x8_t zero_point;
   uint8x16_t lo, hi;
-  const u8* table;
+  const EpilogueArgs& e;
   s64 position, channels;
 
   [[gnu::always_inline]] PlainEnd(const ConvTile& tile, s64 c)
       : zero_point(vdupq_n_s16(static_cast<s16>(tile.epilogue->zero_point))),
         lo(vdupq_n_u8(static_cast<u8>(tile.epilogue->lo))),
         hi(vdupq_n_u8(static_cast<u8>(tile.epilogue->hi))),
-        table(tile.epilogue->table),
+        e(*tile.epilogue),
         position(tile.first_channel + c),
         channels(tile.channels - c) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) multiplier[v] = vld1q_f32(tile.multiplier + c + 4 * v);
   }
 
-  [[gnu::always_inline]] uint8x16_t codes(const int32x4_t sums[4]) const {
-    int32x4_t n[4];
+  [[gnu::always_inline]] void round(const int32x4_t sums[4], int32x4_t n[4]) const {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v)
       n[v] = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums[v]), multiplier[v]));
+  }
+  [[gnu::always_inline]] uint8x16_t codes(const int32x4_t sums[4]) const {
+    int32x4_t n[4];
+    round(sums, n);
     const int16x8_t a = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(n[0]), n[1]), zero_point);
     const int16x8_t b = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(n[2]), n[3]), zero_point);
     return vminq_u8(vmaxq_u8(vqmovun_high_s16(vqmovun_s16(a), b), lo), hi);
   }
-  [[gnu::always_inline]] bool whole() const { return table == nullptr && channels >= kConvLanes; }
+  [[gnu::always_inline]] uint8x16_t codes_behind_table(const int32x4_t sums[4]) const {
+    int32x4_t n[4];
+    round(sums, n);
+    return octet::codes_behind_table(e, n);
+  }
+  [[gnu::always_inline]] bool whole() const { return e.table == nullptr && channels >= kConvLanes; }
 };
 
 // All pixels of a register tile. What is not plain passes through memory, in code that is there once.
@@ -92,9 +100,7 @@ template <int kPixels>
     }
 #pragma GCC unroll 6
     for (int m = 0; m < kPixels; ++m) {
-      uint8x16_t codes = end.codes(acc[m]);
-      if (end.table != nullptr) codes = look_up(codes, end.table);
-      store_bytes16(codes, tile.dst[m] + end.position, end.channels);
+      store_bytes16(end.codes_behind_table(acc[m]), tile.dst[m] + end.position, end.channels);
     }
     return;
   }

@@ -24,8 +24,7 @@ inline void store_codes(const EpilogueArgs& e, const __m512* t, const u8* residu
   __m512i n[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) n[v] = v < kVectors ? nearest(t[v]) : _mm512_setzero_si512();
-  __m512i codes = in_register_order(pack_codes(n, code_limits(e)));
-  if (e.table != nullptr) codes = look_up(codes, e.table);
+  __m512i codes = in_register_order(codes_behind_table(e, n, code_limits(e)));
   if (e.sums) codes = sum_codes(e, codes, _mm512_maskz_loadu_epi8(lanes, residual));
   _mm512_mask_storeu_epi8(dst, lanes, codes);
 }

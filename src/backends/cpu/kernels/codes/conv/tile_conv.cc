@@ -157,7 +157,8 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec,
       conv_(spec),
       folded_(folded),
       copy_(folded || window_border(spec.geometry.window) > spec.input.border),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      bounded_(
+          epilogue_bounded(spec.multiplier, spec.epilogue, largest_sum(spec.geometry, spec.bias))),
       padding_(static_cast<u8>(spec.input_zero_point)),
       packed_(std::move(packed)) {
   const ConvGeometry& g = conv_.geometry;

@@ -259,6 +259,7 @@ void conv_u8s8_tiles_amx(const TileJob& job) {
   if (kind == Finish::saturate) run<Finish::saturate>(job);
   if (kind == Finish::bound) run<Finish::bound>(job);
   if (kind == Finish::table) run<Finish::table>(job);
+  if (kind == Finish::fine) run<Finish::fine>(job);
   if (kind == Finish::sum) run<Finish::sum>(job);
   if (kind == Finish::relu_sum) run<Finish::relu_sum>(job);
   if (kind == Finish::coded_sum) run<Finish::coded_sum>(job);

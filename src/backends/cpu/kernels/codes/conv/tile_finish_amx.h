@@ -14,11 +14,12 @@ namespace {
 //   saturate   codes of zero point 0 and the range of u8
 //   bound      codes with a zero point and bounds
 //   table      the same, then through a table
+//   fine       finer codes, then a table of lines
 //   sum        codes with a zero point and bounds, then added to a residual's codes
 //   relu_sum   a sum of codes that were never negative, its own and the residual's, as the residual blocks of ResNet have it
 //   coded_sum  such a sum whose first codes go through a table, or whose bounds are not known
 //   general    anything else
-enum class Finish { saturate, bound, table, sum, relu_sum, coded_sum, general };
+enum class Finish { saturate, bound, table, fine, sum, relu_sum, coded_sum, general };
 
 constexpr bool direct(Finish kind) { return kind == Finish::sum || kind == Finish::relu_sum; }
 
@@ -32,7 +33,7 @@ Finish kind_of(const TileJob& job) {
     return whole && based ? Finish::relu_sum : Finish::sum;
   }
   if (!job.bounded || e.leaky || e.real || job.residual != nullptr) return Finish::general;
-  if (e.table != nullptr) return Finish::table;
+  if (e.table != nullptr) return e.fine ? Finish::fine : Finish::table;
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
 
@@ -136,6 +137,12 @@ template <int kTiles, Finish kKind, bool kAll>
     }
     return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
   }
+  if constexpr (kKind == Finish::fine) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
+    const __m512i codes = fine_codes(n, b.limits, e.table);
+    return quad.store_codes(kTiles == 4 ? codes : in_register_order(codes));
+  }
   if constexpr (kKind == Finish::saturate || kKind == Finish::bound || kKind == Finish::table) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
@@ -150,8 +157,8 @@ template <int kTiles, Finish kKind, bool kAll>
   if (kKind == Finish::general && e.real) return quad.store_real(e, t);
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
-  __m512i codes = to_codes<kTiles, kKind>(b.limits, n);
-  if (e.table != nullptr) codes = look_up(codes, e.table);
+  __m512i codes = codes_behind_table(e, n, b.limits);
+  if (kTiles != 4) codes = in_register_order(codes);
   if constexpr (kKind == Finish::coded_sum) codes = sum_codes(e, codes, quad.packed_residuals());
   quad.store_codes(codes);
 }

@@ -142,7 +142,8 @@ WinogradConv::WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec,
     : kernel_(kernel),
       conv_(spec),
       group_tiles_(tiles_at_once(spec.geometry, spec.threads)),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      bounded_(
+          epilogue_bounded(spec.multiplier, spec.epilogue, largest_sum(spec.geometry, spec.bias))),
       plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
       packed_(std::move(packed)) {}
 

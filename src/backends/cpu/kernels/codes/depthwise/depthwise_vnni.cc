@@ -69,9 +69,7 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m512
     store_real(row, t, reinterpret_cast<f32*>(dst) + channel, row.channels - channel);
     return;
   }
-  __m512i codes = codes_of(e, t);
-  if (e.table != nullptr) codes = look_up(codes, e.table);
-  _mm512_mask_storeu_epi8(dst + channel, mask, codes);
+  _mm512_mask_storeu_epi8(dst + channel, mask, final_codes(e, t));
 }
 
 // Adds one part of the weights, and moves them on to the next.

@@ -113,7 +113,9 @@ FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseS
     : kernel_(kernel),
       conv_(spec),
       copy_(window_border(spec.geometry.window) > spec.input.border),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      bounded_(epilogue_bounded(
+          spec.multiplier, spec.epilogue,
+          spec.weights.wide.empty() ? largest_sum(spec.geometry, spec.bias) : 0x1p31)),
       wide_(!spec.weights.wide.empty()),
       padding_(static_cast<u8>(spec.input_zero_point)),
       phase_step_(phase_step(spec.geometry)),

@@ -16,7 +16,7 @@ namespace {
 enum class Source { whole, two, pairs, pieces };
 
 // How sums become codes: see Finish of conv/tile_finish_amx.h. The table of `table` takes any code.
-enum class Codes { saturate, bound, table, general };
+enum class Codes { saturate, bound, table, fine, general };
 
 struct Row {
   __m512i r[4];
@@ -123,8 +123,7 @@ inline __m512i general_codes(const Column& k, s64 row, __m512 t[4]) {
   if (e.leaky) {
     for (int j = 0; j < 4; ++j) t[j] = leaky(t[j], e.alpha);
   }
-  const __m512i codes = codes_of(e, t);
-  return e.table != nullptr ? look_up(codes, e.table) : codes;
+  return final_codes(e, t);
 }
 
 template <Codes kCodes>
@@ -138,6 +137,7 @@ template <Codes kCodes>
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) n[j] = _mm512_cvtps_epi32(t[j]);
   if constexpr (kCodes == Codes::bound) return pack_codes(n, k.limits);
+  if constexpr (kCodes == Codes::fine) return fine_codes(n, k.limits, k.table);
   __m512i a = _mm512_packs_epi32(n[0], n[1]), b = _mm512_packs_epi32(n[2], n[3]);
   if constexpr (kCodes == Codes::saturate) return _mm512_packus_epi16(a, b);
   a = _mm512_adds_epi16(a, k.limits.zero_point);
@@ -219,6 +219,7 @@ void run(const FlatColumn& column, Codes codes) {
   if (codes == Codes::saturate) return run<kSource, Codes::saturate>(column);
   if (codes == Codes::bound) return run<kSource, Codes::bound>(column);
   if (codes == Codes::table) return run<kSource, Codes::table>(column);
+  if (codes == Codes::fine) return run<kSource, Codes::fine>(column);
   run<kSource, Codes::general>(column);
 }
 
@@ -226,6 +227,7 @@ Codes codes_of(const FlatColumn& column) {
   const EpilogueArgs& e = *column.epilogue;
   if (!column.bounded || column.residual != nullptr || e.leaky) return Codes::general;
   const bool all = e.lo == 0 && e.hi == 255;
+  if (e.fine) return Codes::fine;
   if (e.table != nullptr) return all ? Codes::table : Codes::general;
   return all && e.zero_point == 0 ? Codes::saturate : Codes::bound;
 }

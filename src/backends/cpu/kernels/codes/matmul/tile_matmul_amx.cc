@@ -115,9 +115,8 @@ struct Finisher {
     __m512i n[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = kBounded ? _mm512_cvtps_epi32(t[v]) : nearest(t[v]);
-    __m512i codes = pack_codes(n, limits);
+    __m512i codes = codes_behind_table(e, n, limits);
     if (!kFour) codes = in_register_order(codes);
-    if (e.table != nullptr) codes = look_up(codes, e.table);
     _mm512_mask_storeu_epi8(dst + w.first, first_lanes64(columns), codes);
   }
 
