@@ -158,6 +158,38 @@ FineTable table_of(const Function& f, const Reach& reach, f64 segments) {
   return table;
 }
 
+// The largest error on the grid, by eight times as many samples as tables were chosen by.
+f64 error_within(const Function& f, const FineTable& table) {
+  constexpr s32 kStep = kSampleStep / 8;
+  std::vector<f64> x;
+  for (s32 code = 0; code < kFineCodes; code += kStep)
+    x.push_back(f64{table.scale} * (code - table.zero_point));
+  const std::vector<f64> y = f.at(x);
+  const s32* lines = table.segments.as<s32>().data();
+  f64 error = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const f64 made = f64{1} * fine_result(lines, static_cast<s32>(i) * kStep) / kFineUnit;
+    error = std::max(error, std::abs(f.bounded(made) - f.bounded(y[i])));
+  }
+  return error;
+}
+
+// The largest error where sums leave the grid, which gives its ends for them.
+f64 error_beyond(const Function& f, const Samples& samples, const FineTable& table) {
+  const s32* lines = table.segments.as<s32>().data();
+  const auto end = [&](s32 code) {
+    return f.bounded(f64{1} * fine_result(lines, code) / kFineUnit);
+  };
+  const auto real = [&](s32 code) { return f64{table.scale} * (code - table.zero_point); };
+  const f64 first = end(0), last = end(kFineCodes - 1), low = real(0), high = real(kFineCodes - 1);
+  f64 error = 0;
+  for (size_t i = 0; i < samples.x.size(); ++i) {
+    if (samples.x[i] <= low) error = std::max(error, std::abs(first - samples.y[i]));
+    if (samples.x[i] >= high) error = std::max(error, std::abs(last - samples.y[i]));
+  }
+  return error;
+}
+
 FineTable refused(std::string why) {
   FineTable table;
   table.reject = std::move(why);
@@ -179,11 +211,12 @@ FineTable fine_table(const Node& function, const Activation& before, const FineO
     if (!reach) continue;
     for (f64 segments = kFineSegments; segments >= kFewestSegments; segments -= kSegmentStep) {
       FineTable table = table_of(f, *reach, segments);
-      table.error = std::max(table.error, tail);
+      table.error = std::max(table.error, error_beyond(f, samples, table));
       if (!best || table.error < best->error) best = std::move(table);
     }
   }
   if (!best) return refused("its codes are one and the same everywhere");
+  best->error = std::max(best->error, error_within(f, *best));
   if (best->error > kMostFineError)
     return refused(
         fmt::format("64 lines miss it by up to {:.2f} codes of its result", best->error));
