@@ -6,6 +6,7 @@
 #include "ops/attributes/activation.h"
 #include "ops/quantized/quantize_product.h"
 #include "ops/quantized/zero_points.h"
+#include "passes/functions.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -112,8 +113,7 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
     fused.decision = {Precision::int8, ReasonCode::qdq_in_model, "the model places Q/DQ around it"};
   }
   const bool always_real = node.op->traits->recurrence_of_codes != nullptr;
-  if (around.quantize == nullptr && !always_real)
-    fused.decision.reason += "; the result stays f32 because its reader is not INT8";
+  if (around.quantize == nullptr && !always_real) fused.decision.reason += kStaysReal;
   if (around.quantize != nullptr && around.output_scales.empty())
     graph.value(fused.outputs[0]).quant = around.request.output;
   place = std::move(fused);

@@ -67,6 +67,7 @@ void fuse_plugin(Graph&, Rewrites&);
 void plugin_halves(Graph&, Rewrites&);
 void quantize_rows(Graph&, Rewrites&);
 void quantize_function(Graph&, Rewrites&);
+void fuse_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
 void mask_scores(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
@@ -143,6 +144,7 @@ constexpr Pass kQuantizePasses[] = {
     {"plugin_halves", plugin_halves},
     {"quantize_rows", quantize_rows, kMakesIntegers},
     {"quantize_function", quantize_function, kMakesIntegers},
+    {"fuse_function", fuse_function, kMakesIntegers},
     {"fold_scale", fold_scale},
     {"mask_scores", mask_scores},
     {"drop_reshape", drop_reshape},

@@ -5,21 +5,18 @@
 #include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/registry.h"
+#include "passes/functions.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
-namespace {
 
-bool is_function(const Graph& graph, const Node& node) {
+bool is_function_of_reals(const Graph& graph, const Node& node) {
   return node.op->quant.kind == QuantKind::table && node.inputs.size() == 1 &&
          node.outputs.size() == 1 && !graph.is_constant(node.inputs[0]) &&
          graph.value(node.inputs[0]).type.dtype == Dtype::f32;
 }
-
-}  // namespace
-
 void quantize_function(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& quantize : graph.nodes) {
@@ -27,7 +24,7 @@ void quantize_function(Graph& graph, Rewrites& rewrites) {
     const ValueId real = quantize.inputs[0];
     const Node* function = producer_of(graph, uses, real);
     const std::optional<CodeType> type = code_type(graph, quantize);
-    if (!type || function == nullptr || !is_function(graph, *function)) continue;
+    if (!type || function == nullptr || !is_function_of_reals(graph, *function)) continue;
     if (only_reader(graph, uses, real) == nullptr) continue;
     const QuantizeRequest request{graph, *function, {}, type->params, type->dtype};
     if (!unwritable_output(request).empty()) continue;

@@ -9,8 +9,10 @@
 #include "core/check.h"
 #include "ops/attributes/activation.h"
 #include "ops/attributes/codes.h"
+#include "ops/quantized/fine_table.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/registry.h"
+#include "passes/functions.h"
 #include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
@@ -58,6 +60,7 @@ class Placer {
 
   void run() {
     find_multiples();
+    find_functions();
     const size_t value_count = graph_.value_count();
     std::vector<Node> original = std::move(graph_.nodes);
     graph_.nodes.clear();
@@ -131,6 +134,40 @@ class Placer {
     return Multiple{node.inputs[1 - side], divides ? 1 / value : value};
   }
 
+  // Where a function of finer codes ends a product (passes/fuse_function.cc), nothing is rounded between them, nor where elements are moved.
+  void find_functions() {
+    unrounded_.resize(graph_.value_count(), false);
+    for (const Node& product : graph_.nodes) {
+      if (!is_int8(product) || product.op->traits->integer_product == nullptr) continue;
+      std::vector<ValueId> between{product.outputs[0]};
+      const Node* reader = only_int8_reader(between.back());
+      while (reader != nullptr && reader->op->traits->permutes) {
+        between.push_back(reader->outputs[0]);
+        reader = only_int8_reader(between.back());
+      }
+      if (reader == nullptr || !has_fine_table(product, *reader)) continue;
+      for (const ValueId id : between) unrounded_[id] = true;
+    }
+  }
+
+  const Node* only_int8_reader(ValueId id) const {
+    const s32 reader = uses_.only_consumer(id);
+    if (reader < 0 || uses_.is_output(id)) return nullptr;
+    const Node& node = graph_.nodes[static_cast<size_t>(reader)];
+    return is_int8(node) ? &node : nullptr;
+  }
+
+  bool has_fine_table(const Node& product, const Node& function) {
+    const ValueId result = function.outputs[0];
+    if (!is_function_of_reals(graph_, function) || !merged_.contains(shared_.root(result)))
+      return false;
+    const CodeType type = type_of(result);
+    const Activation activation = activation_of(product);
+    return fine_table(function, activation.is_clamp() ? activation : Activation{},
+                      {type.dtype, type.params})
+        .reject.empty();
+  }
+
   bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {
     for (u32 reader : uses_.consumers(id)) {
       const Node& node = nodes[reader];
@@ -154,6 +191,7 @@ class Placer {
   // Q and DQ after the value; its readers follow in rewire().
   void place(const std::vector<Node>& nodes, ValueId id, bool produced_as_codes) {
     if (id == kNoValue || id >= real_.size() || !is_real_activation(graph_, id)) return;
+    if (unrounded_[id]) return;
     if (produced_as_codes && is_clamped(nodes, &graph_.nodes.back(), id)) return;
     if (!produced_as_codes && !read_as_codes(nodes, id)) return;
     const CodeType type = type_of(id);
@@ -236,6 +274,7 @@ class Placer {
   SharedScales shared_;
   std::unordered_map<ValueId, Range> merged_;
   std::unordered_map<ValueId, CodeType> multiples_;  // by the root of those that share it
+  std::vector<bool> unrounded_;                      // of each value
   std::vector<ValueId> real_;  // the dequantized value standing for each original value
   std::unordered_map<ValueId, bool> produced_int8_;
 };
