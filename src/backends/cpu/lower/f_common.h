@@ -11,6 +11,9 @@
 
 namespace octet {
 
+// Below this many multiply-adds, waking a thread costs more than it saves.
+inline constexpr s64 kSerialMacs = 500000;
+
 // Why kernels of vectors do not run there; empty: they do.
 inline std::string vectors_reject(Isa isa) {
   return isa.has(Isa::avx2) || isa.has(Isa::neon) ? "" : "the instruction set has no vectors";

@@ -17,8 +17,6 @@ using Dims = memory::dims;
 using ConvDesc = dnnl::convolution_forward::primitive_desc;
 
 constexpr auto kF32 = memory::data_type::f32;
-// Below this many multiply-adds, waking a thread costs more than it saves.
-constexpr s64 kSerialMacs = 500000;
 
 enum : size_t { kX, kWeights, kBias, kResidual };
 

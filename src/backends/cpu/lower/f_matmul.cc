@@ -15,7 +15,6 @@ using Dims = memory::dims;
 using MatMulDesc = dnnl::matmul::primitive_desc;
 
 constexpr auto kF32 = memory::data_type::f32;
-constexpr s64 kSerialMacs = 500000;
 // Fewer rows read a right side that a run brings in less time than it takes to narrow it.
 constexpr s64 kFewRows = 16;
 

@@ -106,7 +106,6 @@ Shape input_shape(const ConvGeometry& g) {
 }  // namespace
 
 bool is_worth_threads(const ConvGeometry& g) {
-  constexpr s64 kSerialMacs = 500000;
   return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
              g.window.out_elements() >
          kSerialMacs;

@@ -120,7 +120,7 @@ Offer offer(const LowerRequest& request, const RecurrentCells& cells) {
 }
 
 template <class Args>
-RecurrentFunction<Args> cell_for(const LowerRequest& request, const RecurrentKernel<Args>& kernel) {
+RecurrentFunction<Args> cell_for(const LowerRequest& request, const LevelFunctions<Args>& kernel) {
   return kernel_for(kernel, isa_of(request.target));
 }
 

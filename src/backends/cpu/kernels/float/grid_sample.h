@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arch/kernel.h"
+#include "backends/cpu/kernels/float/level_functions.h"
 
 namespace octet {
 
@@ -33,16 +34,9 @@ OCTET_X86_64(void, grid_sample_pixels_avx2, const GridSampleArgs* args);
 OCTET_X86_64(void, grid_sample_pixels_vnni, const GridSampleArgs* args);
 OCTET_AARCH64(void, grid_sample_pixels_neon, const GridSampleArgs* args);
 
-// A function for each instruction set.
-struct GridSampleKernel {
-  void (*avx2)(const GridSampleArgs* args);
-  void (*vnni)(const GridSampleArgs* args);
-  void (*neon)(const GridSampleArgs* args);
-};
-
-constexpr GridSampleKernel kGridSamplePlanes = {grid_sample_planes_avx2, grid_sample_planes_vnni,
-                                                grid_sample_planes_neon};
-constexpr GridSampleKernel kGridSamplePixels = {grid_sample_pixels_avx2, grid_sample_pixels_vnni,
-                                                grid_sample_pixels_neon};
+constexpr LevelFunctions<GridSampleArgs> kGridSamplePlanes = {
+    grid_sample_planes_avx2, grid_sample_planes_vnni, grid_sample_planes_neon};
+constexpr LevelFunctions<GridSampleArgs> kGridSamplePixels = {
+    grid_sample_pixels_avx2, grid_sample_pixels_vnni, grid_sample_pixels_neon};
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arch/kernel.h"
+#include "backends/cpu/kernels/float/level_functions.h"
 
 namespace octet {
 
@@ -40,17 +41,9 @@ OCTET_X86_64(void, interpolate_pixels_avx2, const InterpolatePixelsArgs* args);
 OCTET_X86_64(void, interpolate_pixels_vnni, const InterpolatePixelsArgs* args);
 OCTET_AARCH64(void, interpolate_pixels_neon, const InterpolatePixelsArgs* args);
 
-// A family's function for each instruction set.
-template <class Args>
-struct SamplingKernel {
-  void (*avx2)(const Args* args);
-  void (*vnni)(const Args* args);
-  void (*neon)(const Args* args);
-};
-
-constexpr SamplingKernel<InterpolateRowsArgs> kInterpolateRows = {
+constexpr LevelFunctions<InterpolateRowsArgs> kInterpolateRows = {
     interpolate_rows_avx2, interpolate_rows_vnni, interpolate_rows_neon};
-constexpr SamplingKernel<InterpolatePixelsArgs> kInterpolatePixels = {
+constexpr LevelFunctions<InterpolatePixelsArgs> kInterpolatePixels = {
     interpolate_pixels_avx2, interpolate_pixels_vnni, interpolate_pixels_neon};
 
 }  // namespace octet

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "arch/kernel.h"
+#include "backends/cpu/kernels/float/level_functions.h"
 
 namespace octet {
 
@@ -44,26 +45,19 @@ RECURRENT_FAMILY(rnn_tanh_cell, CellArgs)
 RECURRENT_FAMILY(rnn_relu_cell, CellArgs)
 #undef RECURRENT_FAMILY
 
-template <class Args>
-struct RecurrentKernel {
-  void (*avx2)(const Args* args);
-  void (*vnni)(const Args* args);
-  void (*neon)(const Args* args);
-};
-
-constexpr RecurrentKernel<RowsByVectorsArgs> kRowsByVectors = {
+constexpr LevelFunctions<RowsByVectorsArgs> kRowsByVectors = {
     rows_by_vectors_f32_avx2, rows_by_vectors_f32_vnni, rows_by_vectors_f32_neon};
-constexpr RecurrentKernel<CellArgs> kLstmCell = {lstm_cell_f32_avx2, lstm_cell_f32_vnni,
-                                                 lstm_cell_f32_neon};
-constexpr RecurrentKernel<CellArgs> kGruLinearCell = {
+constexpr LevelFunctions<CellArgs> kLstmCell = {lstm_cell_f32_avx2, lstm_cell_f32_vnni,
+                                                lstm_cell_f32_neon};
+constexpr LevelFunctions<CellArgs> kGruLinearCell = {
     gru_linear_cell_f32_avx2, gru_linear_cell_f32_vnni, gru_linear_cell_f32_neon};
-constexpr RecurrentKernel<CellArgs> kGruGates = {gru_gates_f32_avx2, gru_gates_f32_vnni,
-                                                 gru_gates_f32_neon};
-constexpr RecurrentKernel<CellArgs> kGruFinish = {gru_finish_f32_avx2, gru_finish_f32_vnni,
-                                                  gru_finish_f32_neon};
-constexpr RecurrentKernel<CellArgs> kRnnTanhCell = {rnn_tanh_cell_f32_avx2, rnn_tanh_cell_f32_vnni,
-                                                    rnn_tanh_cell_f32_neon};
-constexpr RecurrentKernel<CellArgs> kRnnReluCell = {rnn_relu_cell_f32_avx2, rnn_relu_cell_f32_vnni,
-                                                    rnn_relu_cell_f32_neon};
+constexpr LevelFunctions<CellArgs> kGruGates = {gru_gates_f32_avx2, gru_gates_f32_vnni,
+                                                gru_gates_f32_neon};
+constexpr LevelFunctions<CellArgs> kGruFinish = {gru_finish_f32_avx2, gru_finish_f32_vnni,
+                                                 gru_finish_f32_neon};
+constexpr LevelFunctions<CellArgs> kRnnTanhCell = {rnn_tanh_cell_f32_avx2, rnn_tanh_cell_f32_vnni,
+                                                   rnn_tanh_cell_f32_neon};
+constexpr LevelFunctions<CellArgs> kRnnReluCell = {rnn_relu_cell_f32_avx2, rnn_relu_cell_f32_vnni,
+                                                   rnn_relu_cell_f32_neon};
 
 }  // namespace octet
