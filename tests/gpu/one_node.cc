@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "one_node.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,11 +37,18 @@ size_t step_of(const Plan& plan, size_t node) {
   return static_cast<size_t>(at - plan.steps.begin());
 }
 
-s64 first_difference(const Tensor& got, const Tensor& want) {
-  s64 i = 0;
-  const s64 bytes = static_cast<s64>(want.bytes());
-  while (i < bytes && got.data()[i] == want.data()[i]) ++i;
-  return i < bytes ? i : -1;
+// Where bytes differ, the first of them with what they are and should be; empty where none does.
+std::string differences(const Tensor& got, const Tensor& want) {
+  constexpr s64 kShown = 12;
+  s64 count = 0;
+  std::string text;
+  for (s64 i = 0; i < static_cast<s64>(want.bytes()); ++i) {
+    if (got.data()[i] == want.data()[i]) continue;
+    if (++count <= kShown)
+      text += fmt::format(" [{}] {} for {}", i, std::to_integer<int>(got.data()[i]),
+                          std::to_integer<int>(want.data()[i]));
+  }
+  return count == 0 ? "" : fmt::format("{} of {} bytes:{}", count, want.bytes(), text);
 }
 
 // Tensors of a caller in an emulated GPU's memory, behind whose last 16 bytes nobody may read.
@@ -183,8 +191,7 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
     }
     const auto expect_want = [&](const std::vector<Tensor>& got, const char* where) {
       for (size_t i = 0; i < want.size(); ++i)
-        EXPECT_EQ(first_difference(got[i], want[i]), -1)
-            << what << ", " << candidate.kernel << where;
+        EXPECT_EQ(differences(got[i], want[i]), "") << what << ", " << candidate.kernel << where;
     };
     expect_want(run_plan(std::move(one), inputs, target), "");
     if (!guarded) continue;
