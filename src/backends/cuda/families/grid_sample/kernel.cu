@@ -46,7 +46,8 @@ __device__ __forceinline__ Taps<kTaps> taps_of(f32 normalized, f32 size) {
   f32 x = s.align_corners ? f32_mul(f32_div(moved, 2.0f), last) : f32_div(f32_add(f32_mul(moved, size), -1.0f), 2.0f);
   x = clamp_f32(x, -farthest, f32_add(size, farthest));
   if (kTaps == 1) x = rintf(x);
-  if (!(x >= kLow && x <= high)) x = kBorder ? clamp_f32(x, 0.0f, last) : kReflection ? reflected(x, high) : x;
+  // Of a cubic each element is the nearest inside, not the position.
+  if (!(x >= kLow && x <= high) && !(kBorder && kTaps == 4)) x = kBorder ? clamp_f32(x, 0.0f, last) : kReflection ? reflected(x, high) : x;
   Taps<kTaps> taps;
   if constexpr (kTaps == 1) {
     taps.index[0] = index_of(x, size), taps.weight[0] = 1.0f;
