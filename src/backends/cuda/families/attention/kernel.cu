@@ -54,6 +54,9 @@ __device__ __forceinline__ void multiply_keys(const Team& team, Scores& acc) {
   products_end();
 }
 
+// Whether no warpgroup has a key from own key `own` on, a constant.
+__device__ __forceinline__ bool is_behind_keys(s32 own) { return kKeys < kPaddedKeys && key_of(0, own) >= kKeys; }
+
 // f(chunk, place in it, key, index in it, whether there is such a key) for all scores of a row.
 template <class F>
 __device__ __forceinline__ void each_score(const Team& team, s32 half, const F& f) {
@@ -63,7 +66,7 @@ __device__ __forceinline__ void each_score(const Team& team, s32 half, const F& 
 #pragma unroll
     for (s32 i = 0; i < 16; ++i) {
       const s32 own = c * 64 + i / 2 * 8, key = key_of(team.wg, own) + 2 * team.q + i % 2;
-      f(c, i / 2 * 4 + 2 * half + i % 2, key, i, own + 8 <= kWhole || key < kKeys);
+      f(c, i / 2 * 4 + 2 * half + i % 2, key, i, !is_behind_keys(own) && (own + 8 <= kWhole || key < kKeys));
     }
 }
 
@@ -108,7 +111,8 @@ __device__ __forceinline__ void find_masked_extremes(const Team& team, const Hea
 #pragma unroll
     for (s32 j = 0; j < kAtOnce; ++j)
 #pragma unroll
-      for (s32 half = 0; half < kRowsOfMask; ++half) masks[j][half] = masks_of(team, rows[half], (first_j + j) * 8);
+      for (s32 half = 0; half < kRowsOfMask; ++half)
+        if (!is_behind_keys((first_j + j) * 8)) masks[j][half] = masks_of(team, rows[half], (first_j + j) * 8);
 #pragma unroll
     for (s32 j = 0; j < kAtOnce; ++j)
 #pragma unroll
@@ -118,6 +122,7 @@ __device__ __forceinline__ void find_masked_extremes(const Team& team, const Hea
           const s32 own = (first_j + j) * 8, key = key_of(team.wg, own) + 2 * team.q + e;
           s32& sum = acc[own / 64][own % 64 / 8 * 4 + 2 * half + e];
           const float2 mask = masks[j][half % kRowsOfMask];
+          if (is_behind_keys(own)) continue;
           const f32 score = f32_mul(f32_sub(f32_bits(sum), base[half]), value_of(s.score_multiplier));
           const f32 x = f32_add(score, mask_number(e == 0 ? mask.x : mask.y));
           if (kKeys == kPaddedKeys || key < kKeys) found.most[half] = fmaxf(found.most[half], x);
@@ -180,7 +185,7 @@ __device__ __forceinline__ void raise(const Team& team, Scores& acc, s32 half, f
   each_score(team, half, [&](s32 c, s32 at, s32, s32 i, bool there) {
     const f32 x = s.masked ? f32_bits(acc[c][at]) : f32_mul(f32_sub(f32_bits(acc[c][at]), base), value_of(s.score_multiplier));
     const f32 raised = s.masked ? math_exp_of_least(f32_sub(x, most)) : kNormal ? math_exp_normal(f32_sub(x, most)) : seldom_exp(f32_sub(x, most));
-    const f32 power = there ? raised : 0.0f;
+    const f32 power = there ? raised : 0.0f;  // of what is behind all keys nothing is computed
     acc[c][at] = bits_of(power);
     f32& lane = lanes[kSplit == 1 ? i / 2 % 2 : 0][i % 2];
     lane = f32_add(lane, power);
