@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "backends/backends.h"
 #include "codes_graph.h"
 #include "compile_only.h"
+#include "fine_lines.h"
 #include "graph/interpret.h"
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
@@ -27,6 +30,7 @@ struct ConvCase {
   s64 batch = 1, channels = 64, height = 14, width = 14, outputs = 64;
   s64 kernel = 3, stride = 1, dilation = 1, pad = 1, groups = 1;
   bool x_s8 = false, y_s8 = false, residual = false, table = false, real = false, sum = false;
+  std::optional<Lines> fine = {};  // of which the table is
   s64 zero_x = 0, zero_y = 0;
 
   s64 out(s64 in) const { return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; }
@@ -36,7 +40,10 @@ struct ConvCase {
         "points {} {}",
         batch, channels, height, width, outputs, kernel, stride, dilation, pad, groups,
         x_s8 ? ", s8" : "", y_s8 ? " to s8" : "", residual ? ", residual" : "",
-        table ? ", table" : "", real ? ", real" : "", sum ? ", sum" : "", zero_x, zero_y);
+        fine    ? ", lines"
+        : table ? ", table"
+                : "",
+        real ? ", real" : "", sum ? ", sum" : "", zero_x, zero_y);
   }
 };
 
@@ -44,7 +51,7 @@ class ConvGraph : public CodesGraph {
  public:
   ConvGraph(const ConvCase& c, u32 seed) : CodesGraph(seed), case_(c) {
     const s64 depth = c.channels / c.groups * c.kernel * c.kernel;
-    const f32 spread = 0.02f / std::sqrt(static_cast<f32>(depth));
+    const f32 spread = (c.fine ? 5.0f : 0.02f) / std::sqrt(static_cast<f32>(depth));
     const Shape y{c.batch, c.outputs, c.out(c.height), c.out(c.width)};
     node_.op = find_op("QConv");
     node_.name = "conv";
@@ -59,14 +66,14 @@ class ConvGraph : public CodesGraph {
                                     : spread * (0.5f + 0.001f * static_cast<f32>(random_() % 1000));
         })};
     if (c.residual) place(kProductResidual, input("r", y, c.y_s8));
-    if (c.table)
+    if (c.table && !c.fine)
       place(kProductTable, constant<u8>("t", {256}, [&] { return static_cast<u8>(random_()); }));
     if (c.sum) place(kProductAddend, input("a", y, c.y_s8));
     set_attributes();
     const Dtype codes = c.y_s8 && !c.sum ? Dtype::s8 : Dtype::u8;
-    const ValueId result = graph_.add_value("y", {c.real    ? Dtype::f32
-                                                  : c.table ? Dtype::u8
-                                                            : codes,
+    const ValueId result = graph_.add_value("y", {c.real               ? Dtype::f32
+                                                  : c.table && !c.fine ? Dtype::u8
+                                                                       : codes,
                                                   y});
     node_.outputs = {result};
     graph_.nodes.push_back(std::move(node_));
@@ -99,6 +106,13 @@ class ConvGraph : public CodesGraph {
     attrs.set("output_zero_point", c.zero_y);
     attrs.set("lo", s64{random_() % 3 == 0 ? range.lo + 7 : range.lo});
     attrs.set("hi", s64{random_() % 3 == 0 ? range.hi - 20 : range.hi});
+    if (c.fine) set_lines(range);
+  }
+
+  void set_lines(const CodeRange& range) {
+    node_.attrs.set("fine_zero_point", static_cast<s64>(random_() % kFineCodes));
+    place(kProductTable, graph_.add_constant(
+                             "t", random_lines(random_, *case_.fine, range.lo + 7, range.hi - 20)));
   }
 
   void place(size_t i, ValueId value) {
@@ -145,6 +159,30 @@ ConvCase random_case(std::mt19937& random, bool small) {
   if (c.table && c.sum) c.y_s8 = false;
   c.zero_y = c.real || random() % 2 ? 0 : c.y_s8 && !c.sum ? -9 : 17;
   return c;
+}
+
+// By each kernel that takes one of them.
+TEST(GpuConvLines, EveryKernelGivesTheBytesOfTheCpu) {
+  std::string why;
+  if (gpu_device(why) == nullptr) GTEST_SKIP() << why;
+  const ConvCase pointwise{
+      .channels = 32, .height = 7, .width = 9, .outputs = 32, .kernel = 1, .pad = 0, .table = true};
+  ConvCase signed_codes = pointwise, sum = pointwise, window = pointwise, grouped = pointwise,
+           depthwise = pointwise;
+  signed_codes.x_s8 = signed_codes.y_s8 = signed_codes.residual = true;
+  sum.sum = true, sum.zero_y = 17;
+  window.kernel = 3, window.pad = 1, window.zero_x = 117, window.outputs = 48;
+  grouped.kernel = 3, grouped.pad = 1, grouped.groups = 8;
+  depthwise.kernel = 5, depthwise.pad = 2, depthwise.groups = 32;
+  std::vector<std::string> kernels;
+  u32 seed = 0;
+  for (ConvCase c :
+       {pointwise, pointwise, pointwise, signed_codes, sum, window, grouped, depthwise}) {
+    c.fine = kEveryLines[seed % std::size(kEveryLines)];
+    const ConvGraph graph(c, ++seed);
+    expect_bytes(graph.graph(), 0, graph.inputs(),
+                 {interpret(graph.graph(), graph.inputs()), c.text()}, kernels);
+  }
 }
 
 constexpr int kSlices = 12;  // tests of their own, which processes may share

@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "codes_graph.h"
 #include "compile_only.h"
+#include "fine_lines.h"
 #include "graph/interpret.h"
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
@@ -28,6 +29,7 @@ struct SeparableCase {
   bool x_s8 = false, residual = false, addend = false;
   std::array<bool, 3> s8 = {}, table = {};  // of the results of expand, window, project
   std::array<s64, 4> zero_points = {};      // of x and of these
+  std::array<bool, 3> fine = {};            // the table is of lines
 
   std::string text() const {
     return fmt::format("{}x{}x{}x{} -{}-> {} -{}-> {}, kernel {}, stride {}{}{}, {} -> {}{}{}",
@@ -81,7 +83,8 @@ class SeparableGraph : public CodesGraph {
     const s64 pad = sizes.kernel / 2, per_group = in[1] / sizes.groups;
     const auto out = [&](s64 size) { return (size + 2 * pad - sizes.kernel) / sizes.stride + 1; };
     const Shape y{in[0], sizes.outputs, out(in[2]), out(in[3])};
-    const f32 spread = 0.02f / std::sqrt(static_cast<f32>(per_group * sizes.kernel * sizes.kernel));
+    const f32 spread = (c.fine[part] ? 5.0f : 0.02f) /
+                       std::sqrt(static_cast<f32>(per_group * sizes.kernel * sizes.kernel));
     Node node;
     node.op = find_op("QConv");
     node.name = fmt::format("conv{}", part);
@@ -101,7 +104,7 @@ class SeparableGraph : public CodesGraph {
     node.attrs.set("strides", std::vector<s64>{sizes.stride, sizes.stride});
     node.attrs.set("dilations", std::vector<s64>{1, 1});
     node.attrs.set("group", sizes.groups);
-    const bool is_signed = c.s8[part] && !c.table[part];
+    const bool is_signed = c.s8[part] && (!c.table[part] || c.fine[part]);
     add_operands(node, part, zero_point, y, first);
     node.attrs.set("output_dtype", std::string(is_signed ? "s8" : "u8"));
     node.attrs.set("output_zero_point", c.zero_points[part + 1]);
@@ -124,8 +127,14 @@ class SeparableGraph : public CodesGraph {
     // What MobileNets add is what the chain begins with.
     const bool own = residual && graph_.value(first).type.shape == y;
     if (residual) place(kProductResidual, own ? first : input("r", y, c.x_s8));
-    if (c.table[part]) {
-      const std::string name = fmt::format("t{}", part);
+    const std::string name = fmt::format("t{}", part);
+    if (c.fine[part]) {
+      const Lines lines = part == 1 ? Lines::beyond : Lines::within;
+      const CodeRange range = code_range(c.s8[part] ? Dtype::s8 : Dtype::u8);
+      node.attrs.set("fine_zero_point", static_cast<s64>(random_() % kFineCodes));
+      place(kProductTable,
+            graph_.add_constant(name, random_lines(random_, lines, range.lo + 7, range.hi - 20)));
+    } else if (c.table[part]) {
       place(kProductTable, constant<u8>(name, {256}, [&] { return static_cast<u8>(random_()); }));
     }
     if (addend) place(kProductAddend, input("a", y, false));
@@ -289,6 +298,28 @@ TEST(GpuSeparable, TablesWindowsAndSums) {
                      .expand = false,
                      .table = {false, true, false},
                      .zero_points = {17, 0, 100, 50}},
+                    7);
+}
+
+TEST(GpuSeparable, LinesOfFinerCodes) {
+  expect_one_kernel({.channels = 20,
+                     .window = 24,
+                     .outputs = 32,
+                     .kernel = 5,
+                     .addend = true,
+                     .table = {true, true, true},
+                     .zero_points = {17, 90, 100, 120},
+                     .fine = {true, true, true}},
+                    6);
+  expect_one_kernel({.channels = 12,
+                     .window = 12,
+                     .outputs = 6,
+                     .stride = 2,
+                     .expand = false,
+                     .s8 = {false, true, false},
+                     .table = {false, true, true},
+                     .zero_points = {17, 0, -20, 50},
+                     .fine = {false, true, false}},
                     7);
 }
 

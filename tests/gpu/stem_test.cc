@@ -9,6 +9,7 @@
 #include <random>
 
 #include "backends/backends.h"
+#include "fine_lines.h"
 #include "graph/interpret.h"
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
@@ -24,7 +25,7 @@ struct StemCase {
   s64 wider = 0;      // than high
   s64 pool_pad = -1;  // no pool
   bool ceil_mode = false;
-  bool x_s8 = false, y_s8 = false, table = false, leaky = false;
+  bool x_s8 = false, y_s8 = false, table = false, leaky = false, fine = false;
   s64 zero_x = 0, zero_y = 0;
   f32 scale = 0.021f;
 
@@ -36,7 +37,10 @@ struct StemCase {
     return fmt::format(
         "{}x{}x{}x{} -> {}, kernel {}+{}, pad {}, pool {}{}{}{}{}{}, zero points {} {}, scale {}",
         batch, channels, height, width, outputs, kernel, wider, pad, pool_pad,
-        ceil_mode ? " ceil" : "", x_s8 ? ", s8" : "", y_s8 ? " to s8" : "", table ? ", table" : "",
+        ceil_mode ? " ceil" : "", x_s8 ? ", s8" : "", y_s8 ? " to s8" : "",
+        fine    ? ", lines"
+        : table ? ", table"
+                : "",
         leaky ? ", leaky" : "", zero_x, zero_y, scale);
   }
 };
@@ -52,13 +56,14 @@ class StemGraph {
     inputs_.push_back(picture(image));
     const ValueId codes = graph_.add_value("codes", {x_codes, image});
     add("QuantizeLinear", {x, scalar("scale", c.scale), zero_point(x_codes)}, codes);
-    const ValueId sums = graph_.add_value("y", {c.table ? Dtype::u8 : y_codes, y});
+    const ValueId sums = graph_.add_value("y", {c.table && !c.fine ? Dtype::u8 : y_codes, y});
     Node& conv = add("QConv", {codes, weights(), biases(), multipliers()}, sums);
     set_conv(conv.attrs);
     if (c.table) {
       conv.inputs.resize(kProductTable, kNoValue);
-      conv.inputs.push_back(
-          constant<u8>("table", {256}, [&] { return static_cast<u8>(random_()); }));
+      conv.inputs.push_back(c.fine ? lines(conv.attrs) : constant<u8>("table", {256}, [&] {
+        return static_cast<u8>(random_());
+      }));
     }
     graph_.outputs = {sums};
     if (c.pooled()) add_pool(sums, y);
@@ -76,6 +81,12 @@ class StemGraph {
     node.outputs = {output};
     graph_.nodes.push_back(std::move(node));
     return graph_.nodes.back();
+  }
+
+  ValueId lines(Attrs& attrs) {
+    const CodeRange range = code_range(case_.y_s8 ? Dtype::s8 : Dtype::u8);
+    attrs.set("fine_zero_point", s64{30001});
+    return graph_.add_constant("lines", random_lines(random_, Lines::beyond, range.lo, range.hi));
   }
 
   void set_conv(Attrs& attrs) {
@@ -134,7 +145,7 @@ class StemGraph {
   }
   ValueId multipliers() {
     const s64 depth = case_.channels * case_.kernel * case_.kernel;
-    const f32 spread = 0.02f / std::sqrt(static_cast<f32>(depth));
+    const f32 spread = (case_.fine ? 5.0f : 0.02f) / std::sqrt(static_cast<f32>(depth));
     return constant<f32>("m", {case_.outputs}, [&] {
       return random_() % 4 == 0 ? std::exp2(std::round(std::log2(spread)))
                                 : spread * (0.5f + 0.001f * static_cast<f32>(random_() % 1000));
@@ -225,6 +236,17 @@ const StemCase kCases[] = {
      .pad = 2,
      .y_s8 = true,
      .table = true,
+     .zero_x = 3},
+    {.batch = 2,
+     .height = 14,
+     .width = 64,
+     .outputs = 64,
+     .kernel = 5,
+     .pad = 2,
+     .y_s8 = true,
+     .table = true,
+     .leaky = true,
+     .fine = true,
      .zero_x = 3},
     {.batch = 2,
      .channels = 2,

@@ -79,6 +79,8 @@ TEST(GpuConvDirect, Endings) {
     expect_exact_everywhere(probe, "residual");
     probe.inputs.push_back(constant(random_u8({256}, 6)));
     expect_exact_everywhere(probe, "table");
+    for (const test::Lines lines : test::kEveryLines)
+      expect_exact_everywhere(with_lines(probe, lines), "lines");
     Probe real = probe;
     real.inputs.pop_back();
     real.attrs.set("output_dtype", std::string("f32"));

@@ -175,6 +175,8 @@ TEST(GpuDepthwise, Endings) {
       probe.inputs.push_back(activation(random_s8(shape, 5), Layout::nhwc));
       probe.inputs.push_back(constant(random_u8({256}, 6)));
       expect_every_strip_exact(probe, "residual and table", spreads);
+      for (const test::Lines lines : test::kEveryLines)
+        expect_every_strip_exact(with_lines(probe, lines), "residual and lines", spreads);
       Probe real = probe;
       real.inputs.pop_back();
       real.attrs.set("output_dtype", std::string("f32"));

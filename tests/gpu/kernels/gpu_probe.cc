@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
+#include <utility>
 
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "core/check.h"
 #include "core/divide.h"
 #include "graph/op_traits.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "plan/bind.h"
 #include "plan/device.h"
@@ -210,6 +213,21 @@ void expect_exact_on_gpu(const Probe& probe, LowerFunction lowering, const std::
 
 void expect_close_on_gpu(const Probe& probe, LowerFunction lowering, const std::string& what) {
   expect_on_gpu(probe, lowering, true, what);
+}
+
+Probe with_lines(Probe probe, test::Lines lines) {
+  constexpr f32 kFiner = 250;
+  std::mt19937 random(23);
+  probe.inputs.resize(std::max<size_t>(probe.inputs.size(), kProductTable + 1));
+  probe.inputs[kProductTable] = constant(test::random_lines(random, lines, 0, 255));
+  const Tensor& given = probe.inputs[kProductMultiplier].tensor;
+  Tensor finer(Dtype::f32, given.shape());
+  std::ranges::transform(given.as<f32>(), finer.mutable_as<f32>().begin(),
+                         [](f32 m) { return m * kFiner; });
+  probe.inputs[kProductMultiplier] = constant(std::move(finer));
+  probe.attrs.set("residual_multiplier", kFiner / 4);
+  probe.attrs.set("fine_zero_point", s64{31007});
+  return probe;
 }
 
 }  // namespace octet

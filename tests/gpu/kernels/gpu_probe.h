@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/cpu/lower/q_probe.h"
+#include "fine_lines.h"
 
 namespace octet {
 
@@ -20,5 +21,8 @@ ProbeResult run_on_gpu(const Probe& probe, LowerFunction lowering, s64 border = 
 // The lowering accepts, and outputs are the reference's: to the bit, or (close) as expect_close_f32 has it.
 void expect_exact_on_gpu(const Probe& probe, LowerFunction lowering, const std::string& what);
 void expect_close_on_gpu(const Probe& probe, LowerFunction lowering, const std::string& what);
+
+// The product's table is of lines, of u8 codes, and its sums reach over the finer codes.
+Probe with_lines(Probe probe, test::Lines lines);
 
 }  // namespace octet

@@ -59,6 +59,8 @@ TEST(GpuLinear, RanksResidualTableAndRealOutputs) {
     Probe table = probe;
     table.inputs.push_back(constant(random_u8({256}, 6)));
     expect_exact_on_gpu(table, lower_linear_mma, "table");
+    for (const test::Lines lines : test::kEveryLines)
+      expect_exact_on_gpu(with_lines(table, lines), lower_linear_mma, "lines");
     probe.attrs.set("output_dtype", std::string("f32"));
     probe.attrs.set("activation", std::string("relu"));
     expect_exact_on_gpu(probe, lower_linear_mma, "f32");
@@ -171,6 +173,8 @@ TEST(GpuMatMul, BiasResidualTableAddend) {
     expect_exact_on_gpu(probe, lower_matmul_mma, "residual");
     probe.inputs.push_back(constant(random_u8({256}, 6)));
     expect_exact_on_gpu(probe, lower_matmul_mma, "table");
+    for (const test::Lines lines : test::kEveryLines)
+      expect_exact_on_gpu(with_lines(probe, lines), lower_matmul_mma, "lines");
     Probe sum = product_probe({2, 18, 40}, {2, 40, 48}, {}, 40);
     expect_exact_on_gpu(with_addend(sum, activation(random_u8({2, 18, 48}, 5))), lower_matmul_mma,
                         "addend");

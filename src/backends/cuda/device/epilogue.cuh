@@ -61,12 +61,32 @@ struct Epilogue {
   }
 
   // table_lanes: a copy for each lane of a warp in a bank of its own, so that no two lanes wait for each other: the entry for code lo + i is byte
-  // 128 i + 4 * lane. Four lanes' entries are stored at once.
+  // 128 i + 4 * lane, line i byte 256 i + 8 * lane. Four lanes' entries are stored at once, or two lanes' lines.
   static __device__ __forceinline__ void copy_table(u8* to, const u8* table, s32 thread, s32 threads) {
+    if constexpr (!s.table_lanes) {
+      for (s32 i = thread; i < table_bytes(s) / 4; i += threads) ((u32*)to)[i] = ((const u32*)table)[i];
+    } else if constexpr (s.fine) {
+      for (s32 i = thread; i < kFineLines * 16; i += threads) {
+        const uint2 line = ((const uint2*)table)[i / 16];
+        ((uint4*)to)[i] = uint4{line.x, line.y, line.x, line.y};
+      }
+    } else {
 #pragma unroll 8
-    for (s32 i = thread; i < (s.hi - s.lo + 1) * 8; i += threads) {
-      const u32 entry = table[i / 8 + s.lo + (s.is_signed ? 128 : 0)];
-      ((uint4*)to)[i] = uint4{entry, entry, entry, entry};
+      for (s32 i = thread; i < (s.hi - s.lo + 1) * 8; i += threads) {
+        const u32 entry = table[i / 8 + s.lo + (s.is_signed ? 128 : 0)];
+        ((uint4*)to)[i] = uint4{entry, entry, entry, entry};
+      }
+    }
+  }
+  // For kernels that read a table of codes where it lies: lines come nearer first. All threads of the block call it.
+  static __device__ __forceinline__ const u8* near_table(const u8* table, s32 threads) {
+    if constexpr (s.fine) {
+      __shared__ __align__(16) u8 copy[kFineBytes];
+      copy_table(copy, table, threadIdx.x, threads);
+      __syncthreads();
+      return copy;
+    } else {
+      return table;
     }
   }
   // `offset` is modulo 2^32, as addresses of shared memory are.
@@ -85,11 +105,49 @@ struct Epilogue {
     return load_shared_byte(table, (bits_of(shifted) << 7) + (threadIdx.x % 32 * 4 - ((0x4B400000u + s.lo - s.zero_point) << 7)));
   }
 
+  // What the line of t gives (device/epilogue.h). Rounded first: its finer code is that of the sum, and what saturates is exact.
+  static __device__ __forceinline__ u32 fine_value(f32 t, const u8* table) {
+    constexpr f32 begin = (f32)(s.fine_zero_point - 12582912) / 65536.0f;
+    const u32 place = bits_of(f32_add(f32_fma_saturated(f32_add(t, 0x1.8p+23f), 0x1p-16f, begin), 2.0f));
+    uint2 line;
+    if constexpr (s.table_lanes) {
+      line = load_shared_pair(table, __byte_perm(place, threadIdx.x % 32 * 8, 0x5524));
+    } else {
+      line = ((const uint2*)table)[place >> 16 & 127];
+    }
+    return line.x + line.y * (s.fine_shift == 21 ? place >> 1 : place);
+  }
+  static __device__ __forceinline__ uint2 load_shared_pair(const u8* shared, u32 offset) {
+#ifdef OCTET_EMULATED
+    return *(const uint2*)(shared + offset);
+#else
+    uint2 pair;
+    asm("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(pair.x), "=r"(pair.y) : "r"(shared_address(shared) + offset));
+    return pair;
+#endif
+  }
+  static __device__ __forceinline__ s32 fine_code(u32 value) {
+    if constexpr (s.fine_shift == 24) return s.is_signed ? (s32)value >> 24 : (s32)(value >> 24);
+    return clamp_s32((s32)value >> s.fine_shift, s.lo, s.hi);
+  }
+  static __device__ __forceinline__ u32 fine_codes(const f32 (&t)[4], const u8* table) {
+    u32 values[4];
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e) values[e] = fine_value(t[e], table);
+    if constexpr (s.fine_shift == 24)
+      return __byte_perm(__byte_perm(values[0], values[1], 0x0073), __byte_perm(values[2], values[3], 0x0073), 0x5410);
+    s32 codes[4];
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e) codes[e] = (s32)values[e] >> s.fine_shift;
+    return saturated_word(codes);
+  }
+
   // Clamped before the zero point is added: rne saturates, so nothing overflows, and the code is the reference's.
   static __device__ __forceinline__ s32 product_code(f32 t, const u8* table, u8 addend, s32 zero_point = s.zero_point) {
-    s32 code = clamp_s32(rne(t), s.lo - zero_point, s.hi - zero_point) + zero_point;
-    if constexpr (s.table && s.table_lanes) code = table_entry(t, table);
-    if constexpr (s.table && !s.table_lanes) code = table[s.is_signed ? code + 128 : code];
+    s32 code = s.fine ? 0 : clamp_s32(rne(t), s.lo - zero_point, s.hi - zero_point) + zero_point;
+    if constexpr (s.fine) code = fine_code(fine_value(t, table));
+    if constexpr (s.table && !s.fine && s.table_lanes) code = table_entry(t, table);
+    if constexpr (s.table && !s.fine && !s.table_lanes) code = table[s.is_signed ? code + 128 : code];
     if constexpr (s.sum) {
       const f32 own = f32_of((code & 255) - s.own_zero_point), other = f32_of(code_of(addend, s.addend_signed) - s.addend_zero_point);
       code = clamp_s32(rne(real_sum(own, other)), s.sum_lo - s.sum_zero_point, s.sum_hi - s.sum_zero_point) + s.sum_zero_point;
@@ -102,6 +160,7 @@ struct Epilogue {
 #ifndef OCTET_EMULATED
     if constexpr (s.t_fits && !s.table && !s.sum) return saturated_codes(t, zero_point);
 #endif
+    if constexpr (s.fine && !s.sum) return fine_codes(t, table);
     if constexpr (s.sum && !s.table && !s.is_signed && s.t_fits) {
       const u32 addends = addend[0] | addend[1] << 8 | addend[2] << 16 | (u32)addend[3] << 24;
       const u32 low = __byte_perm(sum_code(t[0], addends, 0), sum_code(t[1], addends, 1), 0x0040);
@@ -121,8 +180,17 @@ struct Epilogue {
   static __device__ __forceinline__ u32 saturated_codes(const f32 (&t)[4], s32 zero_point) {
     s32 codes[4];
 #pragma unroll
+    for (s32 e = 0; e < 4; ++e) codes[e] = rne(t[e]) + zero_point;
+    return saturated_word(codes);
+  }
+#endif
+  static __device__ __forceinline__ u32 saturated_word(s32 (&codes)[4]) {
+#ifdef OCTET_EMULATED
+    u32 word = 0;
+    for (s32 e = 0; e < 4; ++e) word |= (u32)(clamp_s32(codes[e], s.lo, s.hi) & 255) << (8 * e);
+#else
+#pragma unroll
     for (s32 e = 0; e < 4; ++e) {
-      codes[e] = rne(t[e]) + zero_point;
       if (s.lo > (s.is_signed ? -128 : 0)) codes[e] = max(codes[e], s.lo);
       if (s.hi < (s.is_signed ? 127 : 255)) codes[e] = min(codes[e], s.hi);
     }
@@ -134,9 +202,9 @@ struct Epilogue {
       asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(codes[3]), "r"(codes[2]));
       asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(codes[1]), "r"(codes[0]), "r"(high));
     }
+#endif
     return word;
   }
-#endif
 };
 
 }  // namespace octet::cuda

@@ -25,7 +25,10 @@ namespace octet::cuda {
   FIELD(F32Bits, clamp_hi)                                                                  \
   FIELD(bool, table)       /* codes go through a table of 256 */                            \
   FIELD(bool, table_lanes) /* of which shared memory has a copy for each lane */            \
-  FIELD(bool, sum)         /* codes of another value are added behind the table */          \
+  FIELD(bool, fine)        /* instead, lines of finer codes */                              \
+  FIELD(s32, fine_zero_point)                                                               \
+  FIELD(s32, fine_shift) /* from what a line gives to codes: 21, 22 or 24 */                \
+  FIELD(bool, sum)       /* codes of another value are added behind the table */            \
   FIELD(s32, own_zero_point)                                                                \
   FIELD(F32Bits, own_multiplier)                                                            \
   FIELD(bool, addend_signed)                                                                \
@@ -47,10 +50,17 @@ struct EpilogueParams {
   u8* out;
 };
 
+// Lines over 65,536 finer codes (docs/numerics.md section 5) are pairs of words: what a line gives at finer code u is first + second * place modulo 2^32, and
+// place is 2^30 + 64 u (21: half of that). Codes are the upper bits of it, saturated; 24: none needs to be. Line 64 is where u would be 65,536, and gives what 65,535 has.
+constexpr s32 kFineLines = 65;
+constexpr s32 kFineBytes = 528;  // of all, in whole units of 16
+
 constexpr s32 out_bytes(const EpilogueSpec& s) { return s.real ? 4 : 1; }
 // Of the table in shared memory.
 constexpr s32 table_bytes(const EpilogueSpec& s) {
-  return !s.table ? 0 : s.table_lanes ? 128 * 256 : 256;
+  if (!s.table) return 0;
+  if (s.fine) return s.table_lanes ? kFineLines * 8 * 32 : kFineBytes;
+  return s.table_lanes ? 128 * 256 : 256;
 }
 
 }  // namespace octet::cuda

@@ -15,13 +15,17 @@ typedef long long s64;
 typedef float f32;
 typedef double f64;
 
-// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating, NaN to 0. half_real: of two halves
+// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). f32_fma_saturated: between 0, which NaN becomes, and 1. rne: ties to even, saturating, NaN to 0. half_real: of two halves
 // in a word, exactly; subnormals are kept.
 #ifdef OCTET_EMULATED
 static inline f32 f32_mul(f32 a, f32 b) { return a * b; }
 static inline f32 f32_add(f32 a, f32 b) { return a + b; }
 static inline f32 f32_div(f32 a, f32 b) { return a / b; }
 static inline f32 f32_fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+static inline f32 f32_fma_saturated(f32 a, f32 b, f32 c) {
+  const f32 d = __builtin_fmaf(a, b, c);
+  return d > 0.0f ? (d < 1.0f ? d : 1.0f) : 0.0f;
+}
 static inline f32 f32_sqrt(f32 a) { return __builtin_sqrtf(a); }
 static inline f32 f32_of(s32 a) { return (f32)a; }
 static inline s32 rne(f32 a) {
@@ -42,6 +46,11 @@ __device__ __forceinline__ f32 f32_mul(f32 a, f32 b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ f32 f32_add(f32 a, f32 b) { return __fadd_rn(a, b); }
 __device__ __forceinline__ f32 f32_div(f32 a, f32 b) { return __fdiv_rn(a, b); }
 __device__ __forceinline__ f32 f32_fma(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+__device__ __forceinline__ f32 f32_fma_saturated(f32 a, f32 b, f32 c) {
+  f32 d;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
+  return d;
+}
 __device__ __forceinline__ f32 f32_sqrt(f32 a) { return __fsqrt_rn(a); }
 __device__ __forceinline__ f32 f32_of(s32 a) { return __int2float_rn(a); }
 __device__ __forceinline__ s32 rne(f32 a) { return __float2int_rn(a); }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/fine_table.h"
+
 namespace octet::cuda {
 namespace {
 
@@ -28,6 +30,47 @@ bool residual_in_halves(const Product& product) {
          std::isfinite(product.epilogue.residual_multiplier * kFactor);
 }
 
+// Codes that a segment gives lie between those of its ends.
+template <class F>
+bool each_end(const Tensor& table, const F& holds) {
+  return std::ranges::all_of(table.as<s32>(), [&](s32 segment) {
+    const s64 first = s64{fine_base(segment)} * kFineStep;
+    return holds(first) && holds(first + s64{fine_slope(segment)} * (kFineStep - 1));
+  });
+}
+
+// What is added before the sum of a segment, in 2^-16 of a code, is cut.
+constexpr s64 kFineHalf = s64{kFineUnit} / 2 * kFineStep + kFineStep / 2;
+
+// EpilogueSpec::fine_shift: the longest of which no upper bit is lost.
+s32 fine_shift(const Product& product) {
+  const CodeRange& range = product.epilogue.range;
+  const auto fits = [&](s64 sum) {
+    const s64 code = (sum + kFineHalf) >> 16;
+    return code >= range.lo && code <= range.hi;
+  };
+  if (each_end(product.table, fits)) return 24;
+  const auto short_sum = [](s64 sum) { return std::abs(sum + kFineHalf) < s64{1} << 25; };
+  return each_end(product.table, short_sum) ? 22 : 21;
+}
+
+std::vector<std::byte> lines_of(const Product& product) {
+  const s32 shift = fine_shift(product);
+  const std::span<const s32> table = product.table.as<s32>();
+  std::vector<u32> words(kFineBytes / 4);
+  for (u32 i = 0; i < kFineLines; ++i) {
+    const s32 segment = table[std::min<size_t>(i, table.size() - 1)];
+    u32 first = static_cast<u32>(fine_base(segment)) * kFineStep + static_cast<u32>(kFineHalf);
+    u32 slope = static_cast<u32>(fine_slope(segment));
+    if (i == table.size()) first += slope * (kFineStep - 1), slope = 0;
+    if (shift == 24) slope *= 4;
+    const u32 place = (0x40000000u + (i << 16)) >> (shift == 21 ? 1 : 0);
+    words[2 * i] = (first << (shift - 16)) - slope * place;
+    words[2 * i + 1] = slope;
+  }
+  return bytes_of<u32>(words);
+}
+
 BlobRecipe copied(const char* key, const Tensor& tensor) {
   return {key, {tensor}, [tensor] {
             return std::vector<std::byte>(tensor.data(), tensor.data() + tensor.bytes());
@@ -35,6 +78,12 @@ BlobRecipe copied(const char* key, const Tensor& tensor) {
 }
 
 }  // namespace
+
+std::vector<std::byte> table_of(const Product& product) {
+  if (product.epilogue.fine_zero_point) return lines_of(product);
+  const Tensor& table = product.table;
+  return {table.data(), table.data() + table.bytes()};
+}
 
 std::vector<s32> biases_of(const Product& product, s64 channels, const std::vector<s32>& sums) {
   std::vector<s32> bias(static_cast<size_t>(channels));
@@ -97,6 +146,9 @@ EpilogueSpec epilogue_spec(const Product& product) {
       .clamp_hi = bits_of(activation.max),
       .table = !!product.table,
       .table_lanes = false,
+      .fine = epilogue.fine_zero_point.has_value(),
+      .fine_zero_point = epilogue.fine_zero_point.value_or(0),
+      .fine_shift = epilogue.fine_zero_point ? fine_shift(product) : 0,
       .sum = epilogue.sum.has_value(),
       .own_zero_point = sum.own_zero_point,
       .own_multiplier = bits_of(sum.own_multiplier),
@@ -121,7 +173,13 @@ std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& wei
   blobs.push_back({fmt::format("{} multipliers", channels), {product.multiplier}, [=] {
                      return bytes_of<f32>(multipliers_of(product.multiplier, channels));
                    }});
-  if (product.table) blobs.push_back(copied("table", product.table));
+  if (product.epilogue.fine_zero_point) {
+    blobs.push_back({fmt::format("lines, shift {}", fine_shift(product)),
+                     {product.table},
+                     [product] { return lines_of(product); }});
+  } else if (product.table) {
+    blobs.push_back(copied("table", product.table));
+  }
   if (product.addend_row) blobs.push_back(copied("row", product.addend_row));
   return blobs;
 }

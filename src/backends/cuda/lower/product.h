@@ -35,6 +35,9 @@ std::string read_product(const LowerRequest& request, Product& product);
 // The end of a product as a field of a kernel's spec: without table_lanes, and t_fits not known.
 EpilogueSpec epilogue_spec(const Product& product);
 
+// The table as kernels read it: codes, or lines (device/epilogue.h).
+std::vector<std::byte> table_of(const Product& product);
+
 // For each channel: the bias less what the zero point of x adds (weight_sums: of each channel's weights), and the multiplier.
 std::vector<s32> biases_of(const Product& product, s64 channels,
                            const std::vector<s32>& weight_sums);

@@ -61,6 +61,7 @@ __device__ __forceinline__ void finish(const EpilogueParams& p, const Pixel& pix
 extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid_constant__ Params p) {
   let_successor_begin();
   wait_for_predecessor();
+  const u8* table = End::near_table(p.end.table, kThreads);
   const s64 step = (s64)gridDim.x * kThreads, channels = s.channels / kVec;
   for (s64 i = (s64)blockIdx.x * kThreads + threadIdx.x; i < channels * kM; i += step) {
     // Neighbouring threads have neighbouring outputs in memory.
@@ -75,6 +76,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
       for (s32 c = 0; c < s.cin; ++c)
         accumulate(sums, x + place + (s64)c * s.x.c, weights + ((s64)c * kTaps + tap) * s.channels);
     }
-    finish(p.end, pixel, channel, sums, p.end.table);
+    finish(p.end, pixel, channel, sums, table);
   }
 }

@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, blocks_at_once(s)) octet_
   const u8* table = nullptr;
   if constexpr (s.end.table) {
     u8* copy = shared_memory + s.stages * kStageBytes;
-    for (s32 i = threadIdx.x; i < 256; i += kThreads) copy[i] = p.end.table[i];
+    End::copy_table(copy, p.end.table, threadIdx.x, kThreads);
     table = copy;
   }
 #pragma unroll

@@ -118,7 +118,7 @@ __device__ __forceinline__ void load_operand(u8 (&to)[4], const u8* from, s32 c)
     if (exists(c, v)) load_codes<s.y_access>(to + v, from + v);
 }
 
-__device__ __forceinline__ void finish(const EpilogueParams& p, const s32 (&acc)[4], const f32 (&scales)[4], s32 c, s32 n, s32 h, s32 w) {
+__device__ __forceinline__ void finish(const EpilogueParams& p, const u8* table, const s32 (&acc)[4], const f32 (&scales)[4], s32 c, s32 n, s32 h, s32 w) {
   u8 residual[4] = {}, addend[4] = {};
   if constexpr (s.end.residual)
     load_operand(residual, p.residual + (s64)n * s.at.residual.image + (s64)h * s.at.residual.row + (s64)w * s.at.residual.pixel + c, c);
@@ -133,7 +133,7 @@ __device__ __forceinline__ void finish(const EpilogueParams& p, const s32 (&acc)
     for (s32 e = 0; e < 4; ++e)
       if (exists(c, e)) ((f32*)p.out)[at + e] = t[e];
   } else {
-    const u32 codes = End::product_codes(t, p.table, addend);
+    const u32 codes = End::product_codes(t, table, addend);
 #pragma unroll
     for (s32 v = 0; v < 4; v += s.y_access)
       if (exists(c, v)) store_codes<s.y_access>(p.out + at + v, (const u8*)&codes + v);
@@ -143,6 +143,7 @@ __device__ __forceinline__ void finish(const EpilogueParams& p, const s32 (&acc)
 extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid_constant__ Params p) {
   let_successor_begin();
   wait_for_predecessor();
+  const u8* table = End::near_table(p.end.table, kThreads);
   s64 item = (s64)blockIdx.x * kThreads + threadIdx.x;
   if (item >= items(s)) return;
   const s32 c = (s32)(item % kWords) * 4;
@@ -175,6 +176,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
 #pragma unroll
     for (s32 j = 0; j < kColumns; ++j) {
       const s32 h = h0 + i * s.apart_h, w = w0 + j * s.apart_w;
-      if (h < window.out_h && w < window.out_w) finish(p.end, acc[i][j], scales, c, n, h, w);
+      if (h < window.out_h && w < window.out_w) finish(p.end, table, acc[i][j], scales, c, n, h, w);
     }
 }

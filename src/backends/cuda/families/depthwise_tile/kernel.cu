@@ -116,7 +116,7 @@ __device__ __forceinline__ u32 turned_codes(u32 codes) {
 }
 
 // Outputs of a row, four of them at a time.
-__device__ __forceinline__ void finish(const Params& p, const s32 (&sums)[kColumns], const Lane& lane, s32 n, s32 h, s32 w0) {
+__device__ __forceinline__ void finish(const Params& p, const u8* table, const s32 (&sums)[kColumns], const Lane& lane, s32 n, s32 h, s32 w0) {
 #pragma unroll
   for (s32 j = 0; j < kColumns; j += 4) {
     f32 t[4];
@@ -135,7 +135,7 @@ __device__ __forceinline__ void finish(const Params& p, const s32 (&sums)[kColum
         if (inside) ((f32*)p.end.out)[(s64)n * s.at.y.image + (s64)h * s.at.y.row + (s64)w * s.at.y.pixel + lane.channel] = t[e];
     }
     if constexpr (!s.end.real) {
-      const u32 codes = End::product_codes(t, p.end.table, addend);
+      const u32 codes = End::product_codes(t, table, addend);
       u8* const y = p.end.out + (s64)n * s.at.y.image + (s64)h * s.at.y.row;
       if constexpr (s.y_access == 4) {
         const s32 q = threadIdx.x % 4, w = w0 + (j + q) * s.apart_w;
@@ -158,6 +158,12 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   const s32 warp = (s32)threadIdx.x / kLanes, own = (s32)threadIdx.x % kLanes;
   const Lane lane(p, place.c + own);
   wait_for_predecessor();
+  const u8* table = p.end.table;
+  if constexpr (s.end.fine) {
+    u8* near = (u8*)(tile + kLanes * kPlane);
+    End::copy_table(near, table, threadIdx.x, kThreads);
+    table = near;
+  }
   bring_tile(p.x + (s64)place.n * s.at.x.image, place);
   __syncthreads();
   const s32 h0 = place.h + warp * kRows * s.apart_h;
@@ -178,6 +184,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     if (ended < 0 || ended % s.move_h != 0) continue;
     const s32 h = h0 + to * s.apart_h;
     if (h >= window.out_h) return;
-    finish(p, sums[to], lane, place.n, h, place.w);
+    finish(p, table, sums[to], lane, place.n, h, place.w);
   }
 }

@@ -53,7 +53,9 @@ constexpr s32 own_rows(const Spec& s) { return (s.rows - 1) * s.move_h + s.windo
 constexpr s32 in_rows(const Spec& s) { return (s.warps * s.rows - 1) * s.move_h + s.window.taps_h; }
 // Words from one channel to the next: odd, so that lanes meet different banks.
 constexpr s32 plane(const Spec& s) { return in_rows(s) * words(s) | 1; }
-constexpr s64 shared_bytes(const Spec& s) { return s64{kLanes} * plane(s) * 4; }
+constexpr s64 shared_bytes(const Spec& s) {
+  return s64{kLanes} * plane(s) * 4 + (s.end.fine ? kFineBytes : 0);
+}
 
 constexpr s32 tiles_along(s32 out, s32 apart, s32 size) {
   return ceil_div_s32(ceil_div_s32(out, apart), size) * apart;

@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   const u8* table = nullptr;
   if constexpr (s.end.table) {
     u8* own_table = shared_memory + s.stages * kStageBytes;
-    for (s32 i = threadIdx.x; i < 256; i += kThreads) own_table[i] = p.end.table[i];
+    End::copy_table(own_table, p.end.table, threadIdx.x, kThreads);
     table = own_table;
   }
   Accumulators acc = {};

@@ -146,7 +146,7 @@ __device__ __forceinline__ void window_of(u32 (&codes)[kRows], const u32* plane,
     f32 t[4];
 #pragma unroll
     for (s32 j = 0; j < 4; ++j) t[j] = WindowEnd::scaled_real(sum_real<s.short_window>(acc[row][j]), scale, 0.0f);
-    codes[row] = WindowEnd::product_codes(t, shared_memory + kOffTables + 256, nothing);
+    codes[row] = WindowEnd::product_codes(t, shared_memory + kOffTables + s.sizes.table_bytes, nothing);
   }
 }
 
@@ -241,7 +241,7 @@ __device__ __forceinline__ void finish_row(const EpilogueParams& p, const Area& 
       for (s32 i = e; i < e + 4 && i < s.y_access; ++i)
         t[i - e] = ProjectEnd::scaled_real(sum_real<s.short_project>(acc[(v + i) / 2][2 * half + (v + i) % 2]), multiplier[c + i],
                                         ProjectEnd::residual_real(residual[e / 4], i - e));
-      codes[e / 4] = ProjectEnd::product_codes(t, shared_memory + kOffTables + 512, addend + e);
+      codes[e / 4] = ProjectEnd::product_codes(t, shared_memory + kOffTables + 2 * s.sizes.table_bytes, addend + e);
     }
     store_codes<s.y_access>(to + c, (const u8*)codes);
   }

@@ -129,7 +129,8 @@ class Packing {
   Packing(const SeparableRequest& request, const Tile& tile)
       : request_(request),
         tile_(tile),
-        memory_(separable::memory(sizes_of(request), tile)),
+        sizes_(sizes_of(request)),
+        memory_(separable::memory(sizes_, tile)),
         bytes_(static_cast<size_t>(memory_.kept)) {}
 
   std::vector<std::byte> make() {
@@ -157,9 +158,10 @@ class Packing {
   Ends ends_of(const ConvRequest& conv, s64 part) {
     const Product& product = conv.product;
     const s64 channels = conv.geometry.out_channels;
-    if (product.table)
-      std::memcpy(bytes_.data() + memory_.tables + separable::kTableBytes * part,
-                  product.table.data(), separable::kTableBytes);
+    if (product.table) {
+      const std::vector<std::byte> table = table_of(product);
+      std::ranges::copy(table, bytes_.begin() + memory_.tables + sizes_.table_bytes * part);
+    }
     Ends ends{biases_of(product, channels, conv.weight_sums()),
               multipliers_of(product.multiplier, channels)};
     constexpr s32 kRealBits = 0x4B400000;  // of 1.5 * 2^23
@@ -216,6 +218,7 @@ class Packing {
 
   const SeparableRequest& request_;
   const Tile& tile_;
+  const Sizes sizes_;
   const Memory memory_;
   std::vector<std::byte> bytes_;
 };
@@ -290,7 +293,8 @@ BlobRecipe kept_blob(const SeparableRequest& request, const Tile& tile) {
                     }};
   for (const ConvRequest* conv : request.parts()) {
     if (conv == nullptr) continue;
-    recipe.key += fmt::format(" {}", conv->product.epilogue.zero_point(kProductX));
+    recipe.key += fmt::format(" {} {}", conv->product.epilogue.zero_point(kProductX),
+                              epilogue_spec(conv->product).fine_shift);
     recipe.constants.insert(
         recipe.constants.end(),
         {conv->weights, conv->product.bias, conv->product.multiplier, conv->product.table});

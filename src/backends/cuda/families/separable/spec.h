@@ -7,24 +7,25 @@
 
 namespace octet::cuda::separable {
 
-#define SEPARABLE_SIZES_FIELDS(FIELD)                                        \
-  FIELD(bool, expand)    /* a 1x1 convolution makes what the window reads */ \
-  FIELD(bool, project)   /* another one reads what it makes */               \
-  FIELD(s32, x_channels) /* of what is read: the window's without expand */  \
-  FIELD(s32, images)                                                         \
-  FIELD(s32, in_h)                                                           \
-  FIELD(s32, in_w)                                                           \
-  FIELD(s32, channels) /* of the window */                                   \
-  FIELD(s32, taps_h)                                                         \
-  FIELD(s32, taps_w)                                                         \
-  FIELD(s32, stride_h)                                                       \
-  FIELD(s32, stride_w)                                                       \
-  FIELD(s32, pad_top)                                                        \
-  FIELD(s32, pad_left)                                                       \
-  FIELD(s32, out_h)                                                          \
-  FIELD(s32, out_w)                                                          \
-  FIELD(s32, y_channels) /* of the last convolution */                       \
-  FIELD(s32, pool)       /* 2: behind the window a maximum of 2x2 pixels; 1: there is none */
+#define SEPARABLE_SIZES_FIELDS(FIELD)                                                          \
+  FIELD(bool, expand)    /* a 1x1 convolution makes what the window reads */                   \
+  FIELD(bool, project)   /* another one reads what it makes */                                 \
+  FIELD(s32, x_channels) /* of what is read: the window's without expand */                    \
+  FIELD(s32, images)                                                                           \
+  FIELD(s32, in_h)                                                                             \
+  FIELD(s32, in_w)                                                                             \
+  FIELD(s32, channels) /* of the window */                                                     \
+  FIELD(s32, taps_h)                                                                           \
+  FIELD(s32, taps_w)                                                                           \
+  FIELD(s32, stride_h)                                                                         \
+  FIELD(s32, stride_w)                                                                         \
+  FIELD(s32, pad_top)                                                                          \
+  FIELD(s32, pad_left)                                                                         \
+  FIELD(s32, out_h)                                                                            \
+  FIELD(s32, out_w)                                                                            \
+  FIELD(s32, y_channels)  /* of the last convolution */                                        \
+  FIELD(s32, pool)        /* 2: behind the window a maximum of 2x2 pixels; 1: there is none */ \
+  FIELD(s32, table_bytes) /* of each convolution */
 OCTET_SPEC(Sizes, SEPARABLE_SIZES_FIELDS)
 
 // A block has `height` rows of `width` pixels of one image and all channels, `slice` of them at a time.
@@ -78,7 +79,6 @@ constexpr s32 kQuad = 4;    // neighbouring pixels, a word in front of the windo
 constexpr s32 kGroup = 16;  // channels that a warp expands at once
 constexpr s32 kStep = 32;   // bytes of k of a product
 constexpr s32 kPad = 16;    // bytes behind a row, so that eight rows meet no bank twice
-constexpr s32 kTableBytes = 256;
 
 constexpr s32 threads(const Tile& t) { return 32 * t.warps_m * t.warps_n; }
 constexpr s32 pixels(const Tile& t) { return t.height * t.width; }
@@ -138,7 +138,7 @@ constexpr Memory memory(const Sizes& s, const Tile& t) {
   m.project = m.scales + m.channels * 4;
   m.project_ends = m.project + projected * m.p_pitch;
   m.tables = m.project_ends + projected * 8;
-  m.kept = m.tables + 3 * kTableBytes;
+  m.kept = m.tables + s64{3} * s.table_bytes;
   m.x = m.kept;
   m.inside = m.x + kQuad * 8 * m.in_units * m.x_pitch;
   m.planes = m.inside + (s.expand ? 4 * m.in_quads : 0);

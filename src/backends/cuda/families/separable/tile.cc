@@ -156,6 +156,15 @@ void add_widths(Search& search, Tile tile) {
   }
 }
 
+// Lines of finer codes, of one convolution at least, take more than codes.
+s32 bytes_of_tables(const SeparableRequest& request) {
+  const auto parts = request.parts();
+  const bool fine = std::ranges::any_of(parts, [](const ConvRequest* conv) {
+    return conv != nullptr && conv->product.epilogue.fine_zero_point.has_value();
+  });
+  return fine ? kFineBytes : 256;
+}
+
 }  // namespace
 
 std::string name_of(const Tile& tile) {
@@ -181,7 +190,8 @@ Sizes sizes_of(const SeparableRequest& request) {
           .out_h = field_of(h.out),
           .out_w = field_of(w.out),
           .y_channels = field_of(request.last().geometry.out_channels),
-          .pool = request.pooled ? 2 : 1};
+          .pool = request.pooled ? 2 : 1,
+          .table_bytes = bytes_of_tables(request)};
 }
 
 // A fit to 1,620 tiles of 54 chains, each measured in its network with an earlier form of the kernel (10 % off). The start, loads without a

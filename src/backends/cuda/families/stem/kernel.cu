@@ -457,7 +457,7 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
   u8* ends = base + kOffEnds;
   store_ends(p, ends);
   if constexpr (s.end.table)
-    for (s32 i = threadIdx.x; i < 256; i += 128) ends[8 * kBn + i] = p.end.table[i];
+    CodeEnd::copy_table(ends + 8 * kBn, p.end.table, threadIdx.x, 128);
   publish_shared();
   __syncthreads();
   let_successor_begin();

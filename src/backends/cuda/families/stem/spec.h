@@ -104,11 +104,11 @@ struct Memory {
   s32 cells, ends, pixels, all;
 };
 constexpr Memory memory(const Spec& s) {
-  constexpr s32 kSwizzleAlignment = 8 * kKBytes, kTableBytes = 256;
+  constexpr s32 kSwizzleAlignment = 8 * kKBytes;
   Memory m{};
   m.cells = weight_blocks(s) * s.bn * kKBytes;
   m.ends = m.cells + slots(s) * s.x.channels * words(s) * pitch(s) * 4;
-  m.pixels = m.ends + 8 * s.bn + kTableBytes;
+  m.pixels = m.ends + 8 * s.bn + (s.end.fine ? kFineBytes : 256);
   m.all = m.pixels + s.tile.ahead * s.x.channels * kThreads * 8 + kSwizzleAlignment;
   return m;
 }
