@@ -36,7 +36,7 @@ def operators_page(ops):
         "* **f32 kernel**: *own* and *oneDNN* are vectorized; *reference* is the plain definition, exact but slow. Where a kernel does not",
         "  take a case, the reference runs, and `octet inspect` says why.",
         "* **INT8**, what the operator itself does with codes: *compute* multiplies codes by codes; *arithmetic* joins codes of several scales;",
-        "  *moves codes* leaves them as they are; *table* is one lookup of 256 entries; *none*: it stays in f32, unless it is one of these.",
+        "  *moves codes* leaves them as they are; *table* is one lookup of 256 entries, or lines over finer codes in the end of a product; *none*: it stays in f32, unless it is one of these.",
         "  * The importer or a pass makes another operator of it, which has an INT8 form: Gemm, an Einsum that is a product, MatMulInteger and QLinearMatMul",
         "    are a MatMul, ConvInteger and QLinearConv a Conv; BatchNormalization is part of the product before it, or a Conv of each channel alone.",
         "  * LSTM, GRU and RNN multiply codes, x by W and the state by R, where calibration and not the model places them; gates, cells and results are real.",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "core/check.h"
@@ -137,7 +140,7 @@ class Placer {
   // Where a function of finer codes ends a product (passes/fuse_function.cc), nothing is rounded between them, nor where elements are moved.
   void find_functions() {
     unrounded_.resize(graph_.value_count(), false);
-    for (const Node& product : graph_.nodes) {
+    for (Node& product : graph_.nodes) {
       if (!is_int8(product) || product.op->traits->integer_product == nullptr) continue;
       std::vector<ValueId> between{product.outputs[0]};
       const Node* reader = only_int8_reader(between.back());
@@ -145,7 +148,12 @@ class Placer {
         between.push_back(reader->outputs[0]);
         reader = only_int8_reader(between.back());
       }
-      if (reader == nullptr || !has_fine_table(product, *reader)) continue;
+      if (reader == nullptr || !may_have_fine_table(*reader)) continue;
+      if (const std::string why = no_fine_table(product, *reader); !why.empty()) {
+        product.decision.reason +=
+            fmt::format("; {} of its codes, not of finer ones: {}", reader->op->name, why);
+        continue;
+      }
       for (const ValueId id : between) unrounded_[id] = true;
     }
   }
@@ -157,15 +165,16 @@ class Placer {
     return is_int8(node) ? &node : nullptr;
   }
 
-  bool has_fine_table(const Node& product, const Node& function) {
-    const ValueId result = function.outputs[0];
-    if (!is_function_of_reals(graph_, function) || !merged_.contains(shared_.root(result)))
-      return false;
-    const CodeType type = type_of(result);
+  bool may_have_fine_table(const Node& function) {
+    return is_function_of_reals(graph_, function) &&
+           merged_.contains(shared_.root(function.outputs[0]));
+  }
+  std::string no_fine_table(const Node& product, const Node& function) {
+    const CodeType type = type_of(function.outputs[0]);
     const Activation activation = activation_of(product);
     return fine_table(function, activation.is_clamp() ? activation : Activation{},
                       {type.dtype, type.params})
-        .reject.empty();
+        .reject;
   }
 
   bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {

@@ -36,12 +36,14 @@ inline __m512i nearest(__m512 t) {
 struct CodeLimits {
   __m512i zero_point;  // s16, of finer codes s32
   __m512i lo, hi;      // u8
+  bool whole;          // they are those of u8
 };
 
 inline CodeLimits code_limits(const EpilogueArgs& e) {
   return {
       e.fine ? _mm512_set1_epi32(e.zero_point) : _mm512_set1_epi16(static_cast<s16>(e.zero_point)),
-      _mm512_set1_epi8(static_cast<char>(e.lo)), _mm512_set1_epi8(static_cast<char>(e.hi))};
+      _mm512_set1_epi8(static_cast<char>(e.lo)), _mm512_set1_epi8(static_cast<char>(e.hi)),
+      e.lo == 0 && e.hi == 255};
 }
 
 // Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of n0, then of n1, n2, n3.
@@ -89,8 +91,9 @@ inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits, const u8
     return _mm512_permutexvar_epi8(line, _mm512_loadu_si512(table + 64 * i));
   };
   const __m512i base_low = row(0), base_high = row(1), slope_low = row(2), slope_high = row(3);
-  const __m512i at_a = _mm512_srli_epi16(_mm512_slli_epi16(a, 6), 1);
-  const __m512i at_b = _mm512_srli_epi16(_mm512_slli_epi16(b, 6), 1);
+  const __m512i distance = _mm512_set1_epi16(1023 * 32);
+  const __m512i at_a = _mm512_and_si512(_mm512_slli_epi16(a, 5), distance);
+  const __m512i at_b = _mm512_and_si512(_mm512_slli_epi16(b, 5), distance);
   const __m512i grown_a = _mm512_mulhrs_epi16(_mm512_unpacklo_epi8(slope_low, slope_high), at_a);
   const __m512i grown_b = _mm512_mulhrs_epi16(_mm512_unpackhi_epi8(slope_low, slope_high), at_b);
   const __m512i y_a = _mm512_adds_epi16(_mm512_unpacklo_epi8(base_low, base_high), grown_a);
@@ -98,7 +101,7 @@ inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits, const u8
   const __m512i part = _mm512_set1_epi16(512);
   const __m512i codes =
       _mm512_packus_epi16(_mm512_mulhrs_epi16(y_a, part), _mm512_mulhrs_epi16(y_b, part));
-  return _mm512_min_epu8(_mm512_max_epu8(codes, limits.lo), limits.hi);
+  return limits.whole ? codes : _mm512_min_epu8(_mm512_max_epu8(codes, limits.lo), limits.hi);
 }
 
 // Codes of rounded sums after the table, if there is one; in the order of pack_codes.
@@ -135,7 +138,7 @@ inline __m512 sum_of(const EpilogueArgs& e, __m512 own, __m512 residual) {
 inline CodeLimits sum_limits(const EpilogueArgs& e) {
   return {_mm512_set1_epi16(static_cast<s16>(e.sum.zero_point)),
           _mm512_set1_epi8(static_cast<char>(e.sum.lo)),
-          _mm512_set1_epi8(static_cast<char>(e.sum.hi))};
+          _mm512_set1_epi8(static_cast<char>(e.sum.hi)), e.sum.lo == 0 && e.sum.hi == 255};
 }
 
 // Both operands' codes in one order, which is the result's too.
