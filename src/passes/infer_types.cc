@@ -6,132 +6,19 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/check.h"
+#include "passes/sample_sizes.h"
 
 namespace octet {
 namespace {
-
-struct SampleSizes {
-  s64 batch;
-  s64 other;  // any dimension that is neither batch nor the size of an image
-  s64 image;  // height and width: a multiple of 32, as detectors ask
-};
-
-struct Samples {
-  SampleSizes first, second;
-};
-
-constexpr Samples kUsual{{2, 8, 224}, {3, 9, 256}};
-
-// How the open sizes of a model may be taken.
-struct Attempt {
-  Samples samples = kUsual;
-  bool one_sample = false;  // the batch becomes 1
-  s64 image = 0;            // unless 0, images have this size
-  s64 channels = 0;         // unless 0, images of which nothing is stated have so many channels
-};
-
-// The usual sizes; where the model refuses these: a batch of 1, sequences long enough for convolutions of spectrograms and of sound, and images
-// of the one size that transformers have positions for, small ones last: one position alone would be added to any.
-constexpr Attempt kAttempts[] = {
-    {},
-    {.one_sample = true},
-    {.samples = {{2, 160, 224}, {3, 192, 256}}},
-    {.samples = {{2, 16000, 224}, {3, 17600, 256}}},
-    {.image = 224},
-    {.image = 256},
-    {.image = 384},
-    {.image = 512},
-    {.image = 640},
-    {.image = 518},
-    {.image = 448},
-    {.image = 336},
-    {.image = 320},
-    {.image = 288},
-    {.image = 240},
-    {.image = 192},
-    {.image = 160},
-    {.image = 128},
-    {.image = 112},
-    {.image = 96},
-    {.image = 64},
-    {.image = 32},
-};
-
-bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
-
-bool is_open_image(const Shape& shape) {
-  return shape.rank() == 4 && shape[1] < 0 && shape[2] < 0 && shape[3] < 0;
-}
-
-// Where the channels of an image are open too, as exporters of transformers leave them, and the usual ones are refused, most models take
-// colors, some shades of gray.
-std::vector<Attempt> attempts_for(const std::vector<Shape>& declared) {
-  std::vector<Attempt> attempts(std::begin(kAttempts), std::end(kAttempts));
-  if (std::ranges::none_of(declared, is_open_image)) return attempts;
-  std::vector<Attempt> stated;
-  for (const s64 channels : {3, 1}) {
-    for (Attempt attempt : kAttempts) {
-      attempt.channels = channels;
-      stated.push_back(attempt);
-    }
-  }
-  attempts.insert(attempts.begin() + 1, stated.begin(), stated.end());
-  return attempts;
-}
-
-s64 size_at(const Shape& shape, int d, const SampleSizes& sizes) {
-  if (d == 0) return sizes.batch;
-  return is_image_size(shape, d) ? sizes.image : sizes.other;
-}
-
-// Dimensions of one number are of one size wherever they stand: the batch may be the second dimension of a state.
-std::map<s64, s64> sizes_of_numbers(const Graph& graph, const SampleSizes& sizes) {
-  std::map<s64, s64> found;
-  for (ValueId id : graph.inputs) {
-    const Shape& shape = graph.value(id).type.shape;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (shape[d] >= Shape::kDynamic) continue;
-      const s64 size = size_at(shape, d, sizes);
-      const auto [at, fresh] = found.emplace(shape[d], size);
-      if (!fresh && (size == sizes.batch || at->second == sizes.other)) at->second = size;
-    }
-  }
-  return found;
-}
-
-// The dynamic dimension `single` is 1.
-std::vector<Shape> sample_shapes(const Graph& graph, const SampleSizes& sizes, s64 single = 0) {
-  const std::map<s64, s64> numbered = sizes_of_numbers(graph, sizes);
-  std::vector<Shape> shapes;
-  for (ValueId id : graph.inputs) {
-    Shape shape = graph.value(id).type.shape;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (shape[d] >= 0) continue;
-      const auto known = numbered.find(shape[d]);
-      const s64 size = known != numbered.end() ? known->second : size_at(shape, d, sizes);
-      shape[d] = shape[d] == single ? 1 : size;
-    }
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-bool has_dynamic_input(const Graph& graph) {
-  for (ValueId id : graph.inputs) {
-    if (!graph.value(id).type.shape.is_static()) return true;
-  }
-  return false;
-}
 
 bool has_types_from_data(const Propagated& types) {
   return std::ranges::find(types.from_data, true) != types.from_data.end();
 }
 
-SampledTypes sample(const Graph& graph, const Samples& samples, PropagateOptions options) {
+SampledTypes sample(const Graph& graph, const SizePair& samples, PropagateOptions options) {
   SampledTypes types;
   options.sample = 5;
   types.first = propagate(graph, sample_shapes(graph, samples.first), options);
@@ -171,7 +58,7 @@ class Attempts {
   Attempts(const Graph& graph, const PropagateOptions& options)
       : graph_(graph), options_(options) {}
 
-  SampledTypes run(const Samples& samples) {
+  SampledTypes run(const SizePair& samples) {
     if (options_.budget == nullptr) return sample(graph_, samples, options_);
     PropagateOptions shapes_alone = options_;
     shapes_alone.fold_bytes = kBytesOfShapes;
@@ -190,7 +77,8 @@ class Attempts {
   static constexpr s64 kBytesOfShapes = 4096;
 
   // With what is left of the budget behind it.
-  std::pair<SampledTypes, FoldingBudget> attempt(const Samples& samples, PropagateOptions options) {
+  std::pair<SampledTypes, FoldingBudget> attempt(const SizePair& samples,
+                                                 PropagateOptions options) {
     FoldingBudget trial = *options_.budget;
     options.budget = &trial;
     try {
@@ -207,19 +95,6 @@ class Attempts {
   size_t tried_ = 0;
   f64 wasted_ = 0;
 };
-
-// The shapes of the inputs with the sizes that the attempt states.
-std::vector<Shape> stated_shapes(const std::vector<Shape>& declared, const Attempt& attempt) {
-  std::vector<Shape> shapes = declared;
-  for (Shape& shape : shapes) {
-    if (attempt.one_sample && shape.rank() > 0 && shape[0] < 0) shape[0] = 1;
-    if (attempt.channels > 0 && is_open_image(shape)) shape[1] = attempt.channels;
-    for (int d = 0; attempt.image > 0 && d < shape.rank(); ++d) {
-      if (is_image_size(shape, d) && shape[d] < 0) shape[d] = attempt.image;
-    }
-  }
-  return shapes;
-}
 
 std::vector<Shape> input_shapes(const Graph& graph) {
   std::vector<Shape> shapes;
@@ -241,7 +116,7 @@ bool refuses_sizes(const Error& error) {
 [[noreturn]] void fail_with_sizes(const Graph& graph, const Error& error) {
   Error said(error.code(), error.message(), "CompileOptions.input_shapes");
   for (const std::string& line : error.context()) said.add_context(line);
-  const std::vector<Shape> shapes = sample_shapes(graph, kUsual.first);
+  const std::vector<Shape> shapes = sample_shapes(graph, kUsualSizes.first);
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Value& input = graph.value(graph.inputs[i]);
     if (input.type.shape.is_static()) continue;
@@ -252,14 +127,14 @@ bool refuses_sizes(const Error& error) {
 }
 
 // Leaves the sizes that the attempt states in the graph's inputs, and the samples in `samples`.
-SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptions& options) {
-  samples = kUsual;
+SampledTypes sample_somehow(Graph& graph, SizePair& samples, const PropagateOptions& options) {
+  samples = kUsualSizes;
   if (!has_dynamic_input(graph)) return sample(graph, samples, options);
   const std::vector<Shape> declared = input_shapes(graph);
   std::vector<std::vector<Shape>> tried;
   std::optional<Error> first;
   Attempts attempts(graph, options);
-  for (const Attempt& attempt : attempts_for(declared)) {
+  for (const SizeAttempt& attempt : attempts_for(declared)) {
     set_input_shapes(graph, stated_shapes(declared, attempt));
     std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
     std::ranges::copy(sample_shapes(graph, attempt.samples.second), std::back_inserter(sizes));
@@ -275,51 +150,6 @@ SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptio
   }
   set_input_shapes(graph, declared);
   fail_with_sizes(graph, *first);
-}
-
-// The dynamic dimensions that inputs do not share. Sizes of images are left out: pyramids of one pixel add what no other
-// image lets them add.
-std::set<s64> independent_sizes(const Graph& graph) {
-  std::map<s64, size_t> holders;
-  std::set<s64> images;
-  size_t dynamic = 0;
-  for (ValueId id : graph.inputs) {
-    const Shape& shape = graph.value(id).type.shape;
-    std::set<s64> sizes;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (shape[d] < 0) (is_image_size(shape, d) ? images : sizes).insert(shape[d]);
-    }
-    if (!shape.is_static()) ++dynamic;
-    for (s64 size : sizes) ++holders[size];
-  }
-  std::set<s64> independent;
-  for (const auto& [size, count] : holders) {
-    if (count < dynamic && !images.contains(size)) independent.insert(size);
-  }
-  return independent;
-}
-
-// Each open size of an image another one: an image need not be square, and a decoder's caches of rank 4 have lengths of their own. Nothing
-// where there are less than two.
-std::vector<Shape> unequal_images(const Graph& graph, const SampleSizes& sizes) {
-  constexpr s64 kApart = 32;
-  std::map<s64, s64> images;
-  for (ValueId id : graph.inputs) {
-    const Shape& shape = graph.value(id).type.shape;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (shape[d] < Shape::kDynamic && is_image_size(shape, d))
-        images.emplace(shape[d], sizes.image + kApart * static_cast<s64>(images.size()));
-    }
-  }
-  if (images.size() < 2) return {};
-  std::vector<Shape> shapes = sample_shapes(graph, sizes);
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const Shape& open = graph.value(graph.inputs[i]).type.shape;
-    for (int d = 0; d < open.rank(); ++d) {
-      if (const auto at = images.find(open[d]); at != images.end()) shapes[i][d] = at->second;
-    }
-  }
-  return shapes;
 }
 
 // Sizes under which dimensions differ that are equal in the two samples by chance alone: one input's batch is 1 and the
@@ -352,7 +182,7 @@ class Merger {
   Merger(const SampledTypes& types, std::vector<Propagated> telling)
       : types_(types), telling_(std::move(telling)) {}
 
-  // Samples of data may disagree even about rank and element type.
+  // SizePair of data may disagree even about rank and element type.
   TensorType type_of(ValueId id) {
     const TensorType &first = types_.first.types[id], &second = types_.second.types[id];
     const Shape &a = first.shape, &b = second.shape;
@@ -392,7 +222,7 @@ class Merger {
 }  // namespace
 
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
-  Samples samples = kUsual;
+  SizePair samples = kUsualSizes;
   SampledTypes types = sample_somehow(graph, samples, options);
   types.far = sample_far(graph, options);
   const bool from_data = has_types_from_data(types.first);
@@ -411,7 +241,7 @@ OpenSizes::OpenSizes(const Graph& imported) {
 std::string OpenSizes::refusal() const {
   FoldingBudget budget(*imported_);
   try {
-    sample(*imported_, kUsual, {.keep_dequantize = true, .budget = &budget});
+    sample(*imported_, kUsualSizes, {.keep_dequantize = true, .budget = &budget});
   } catch (const Error& error) {
     const std::string place = error.context().empty() ? "" : " (" + error.context().front() + ")";
     return error.message() + place;
