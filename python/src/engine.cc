@@ -10,6 +10,7 @@
 #include "octet/export.h"
 #include "octet/inspect.h"
 #include "octet/json.h"
+#include "octet/provenance.h"
 #include "report.h"
 
 namespace octet::python {
@@ -39,6 +40,16 @@ PyEngine from_bytes(const nb::bytes& bytes) {
 nb::object preprocess_of(const PyEngine& self) {
   const auto preprocess = self.engine.preprocess();
   return preprocess ? from_json(to_json(*preprocess)) : nb::none();
+}
+
+nb::object provenance_of(const PyEngine& self) {
+  const auto made = provenance(self.engine);
+  return made ? from_json(to_json(*made)) : nb::none();
+}
+
+std::string hash_of(const PyEngine& self) {
+  const nb::gil_scoped_release unlocked;
+  return engine_hash(self.engine);
 }
 
 std::vector<Shape> shapes_of(const std::vector<std::vector<int64_t>>& sizes) {
@@ -132,6 +143,11 @@ void add_engine(nb::module_& module) {
       .def_prop_ro("preprocess", &preprocess_of, nb::sig("def preprocess(self) -> dict | None"),
                    "How images became inputs when the engine was calibrated on a folder of images; "
                    "None for others.")
+      .def_prop_ro("provenance", &provenance_of, nb::sig("def provenance(self) -> dict | None"),
+                   "What made the engine, with the keys of `octet inspect --provenance --json`: "
+                   "the version of Octet, hashes of model and data, methods, samples, options; "
+                   "None where the Octet that built it did not say.")
+      .def_prop_ro("hash", &hash_of, "Of the bytes that save() writes, as hexadecimal text.")
       .def_prop_ro(
           "report",
           [](const PyEngine& self) -> nb::object {

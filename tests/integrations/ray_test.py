@@ -396,6 +396,9 @@ class Serves(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/v2/health/ready")[0], 200)
         status, told = self.ask("GET", "/v2/models/digits")
         self.assertEqual((status, told["inputs"]), (200, [{"name": "image", "datatype": "FP32", "shape": [-1, 1, 8, 8]}]))
+        made = harness.octet("inspect", scratch() / "models/digits.octet", "--provenance", "--json").json
+        self.assertEqual(told["properties"], {"engine": made["engine_hash"], "calibration": made["provenance"]["methods"],
+                                              **{key: str(made["provenance"][key]) for key in ("octet", "model_hash", "data_hash", "samples")}})
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(lambda at: self.ask("POST", "/v2/models/digits/infer", self.request(self.images[at:at + 2])), range(0, 40, 2)))
         for at, (status, answer) in zip(range(0, 40, 2), answers):

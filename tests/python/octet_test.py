@@ -147,6 +147,8 @@ class FromAFolder(unittest.TestCase):
         loaded = octet.Engine.load(digits_engine())
         self.assertEqual(loaded.preprocess["scale"], engine.preprocess["scale"])
         self.assertEqual(loaded.inspect()["layers"], program("inspect", digits_engine(), "--json").json["layers"])
+        told = program("inspect", digits_engine(), "--provenance", "--json").json
+        self.assertEqual((loaded.hash, loaded.provenance), (told["engine_hash"], told["provenance"]))
         self.assertTrue(octet.compare(compiled(), engine, digits() / "calib"))
 
 
