@@ -65,6 +65,9 @@ class GridAxis {
 
   f32 padded(f32 x) const {
     if (sampling_.padding_mode == GridPadding::zeros || (x >= low_ && x <= high_)) return x;
+    // Of a cubic each element is the nearest inside, not the position: PyTorch and ONNX Runtime have it so.
+    if (sampling_.mode == GridMode::cubic && sampling_.padding_mode == GridPadding::border)
+      return x;
     if (sampling_.padding_mode == GridPadding::border) return clamp_f32(x, 0.0f, size_ - 1.0f);
     return grid_reflected(x, low_, high_);
   }
