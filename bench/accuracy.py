@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import importlib.util
 import json
-import os
 import pathlib
 import sys
 import time
@@ -218,13 +217,10 @@ def main():
         print(json.dumps({"networks": networks}))
 
 
-if "--octet" in sys.argv:
-    at = sys.argv.index("--octet")
-    os.environ["OCTET"] = sys.argv[at + 1]
-    del sys.argv[at : at + 2]
+import octet_flag  # noqa: E402, F401  (before harness, which reads OCTET)
 
 import accuracy_cases  # noqa: E402
-import harness  # noqa: E402  (it reads OCTET)
+import harness  # noqa: E402
 from harness import octet  # noqa: E402
 
 if __name__ == "__main__":

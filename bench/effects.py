@@ -8,7 +8,6 @@ Classifiers: top-1 in INT8 (and FP32's), agreement, SQNR of the output. Detector
 of all outputs; YOLOX by its labels too (mAP at an overlap of 0.5, as COCO counts it). Pictures: the worst PSNR, and SQNR."""
 
 import argparse
-import os
 import pathlib
 import shlex
 import sys
@@ -170,13 +169,10 @@ def main():
         print(f"| {name} | {rows[0][0]} | " + " | ".join(row[1] for row in rows) + " |", flush=True)
 
 
-if "--octet" in sys.argv:
-    at = sys.argv.index("--octet")
-    os.environ["OCTET"] = sys.argv[at + 1]
-    del sys.argv[at : at + 2]
+import octet_flag  # noqa: E402, F401  (before harness, which reads OCTET)
 
 import detections  # noqa: E402
-import harness  # noqa: E402  (it reads OCTET)
+import harness  # noqa: E402
 import models  # noqa: E402
 from harness import octet  # noqa: E402
 
