@@ -54,6 +54,12 @@ bool survives(Action&& action) {
   }
 }
 
+// read(kind, rest): the first byte chooses what reads the others.
+template <class Read>
+void survives_kind(const Input& input, const Read& read) {
+  if (input.size != 0) survives([&] { read(input.data[0], input.rest()); });
+}
+
 // A regular file in memory, rewritten for each input.
 class MemoryFile {
  public:

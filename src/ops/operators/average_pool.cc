@@ -11,12 +11,6 @@
 namespace octet {
 namespace {
 
-void infer(Inference& inference) {
-  require_dtype(inference, 0, DtypeClass::real);
-  const TensorType& x = inference.inputs[0];
-  inference.output(x.dtype, pool_geometry(inference.node, x.shape).output_shape());
-}
-
 void eval(const Eval& eval) {
   const PoolGeometry geometry = pool_geometry(eval.node, eval.inputs[0].shape);
   const auto& h = geometry.window.axes[1];
@@ -49,7 +43,7 @@ constexpr OpTraits kTraits{.work = pool_work};
 
 extern constinit const OpDef kAveragePool{
     .name = "AveragePool",
-    .infer = infer,
+    .infer = infer_real_pool,
     .eval = eval,
     .quant = {.kind = QuantKind::arithmetic, .quantize = quantize},
     .traits = &kTraits};

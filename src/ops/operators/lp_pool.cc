@@ -40,10 +40,8 @@ f32 root(f32 x, s64 p) {
 }
 
 void infer(Inference& inference) {
-  require_dtype(inference, 0, DtypeClass::real);
-  exponent(inference.node);
-  const TensorType& x = inference.inputs[0];
-  inference.output(x.dtype, pool_geometry(inference.node, x.shape).output_shape());
+  infer_real_pool(inference);
+  exponent(inference.node);  // fails where it is none
 }
 
 void eval(const Eval& eval) {

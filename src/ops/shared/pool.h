@@ -20,6 +20,8 @@ struct PoolGeometry {
 };
 
 PoolGeometry pool_geometry(const Node& node, const Shape& input);
+// Of pools of real numbers: one output, of the input's type.
+void infer_real_pool(Inference& inference);
 
 // One window: its place in the output and the taps inside the input.
 struct PoolWindow {

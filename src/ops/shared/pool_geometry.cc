@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "ops/attributes/window.h"
+#include "ops/shared/axes.h"
 #include "ops/shared/pool.h"
 
 namespace octet {
@@ -48,6 +49,12 @@ PoolGeometry pool_geometry(const Node& node, const Shape& input) {
     }
   }
   return geometry;
+}
+
+void infer_real_pool(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::real);
+  const TensorType& x = inference.inputs[0];
+  inference.output(x.dtype, pool_geometry(inference.node, x.shape).output_shape());
 }
 
 }  // namespace octet
