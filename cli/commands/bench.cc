@@ -118,7 +118,8 @@ int run_layers(const Options& options) {
                       {"choice", to_string(time.layer.choice)},
                       {"signature", time.layer.signature},
                       {"macs", time.layer.macs},
-                      {"microseconds", time.microseconds},
+                      {"time_us", time.microseconds},
+                      {"microseconds", time.microseconds},  // of schema 1
                       {"floor_us", time.floor_us},
                       {"share", time.share}});
   }

@@ -233,7 +233,8 @@ void print_object(const RunFlags& flags, const Measured& m) {
       {"processor_ms", {{"median", quantile_of(m.processor, 0.5)}, {"min", m.processor.front()}}},
       {"start_ms", {{"load", m.load_ms}, {"prepare", m.prepare_ms}, {"first_run", m.first_run_ms}}},
       {"peak_memory_bytes", peak_memory_bytes()},
-      {"throughput", m.throughput()},
+      {"samples_per_second", m.throughput()},
+      {"throughput", m.throughput()},  // of schema 1
       {"runs", m.run_count()},
       {"warmup_runs", m.warmup_runs * m.runs_of_call},
       {"clipped", clipped_json(m.checks.clipped)}};

@@ -69,7 +69,8 @@ Json to_json(const LayerSelection& layer) {
   Json kernels = Json::array();
   for (const KernelTime& time : layer.kernels) {
     kernels.push_back({{"kernel", time.kernel},
-                       {"microseconds", time.microseconds},
+                       {"time_us", time.microseconds},
+                       {"microseconds", time.microseconds},  // of schema 1
                        {"cost", time.cost},
                        {"same_result", time.same_result}});
   }

@@ -98,7 +98,8 @@ Json to_json(const Stream& stream, double samples) {
             {"p99", stream.quantile(0.99)},
             {"min", stream.milliseconds.front()},
             {"max", stream.milliseconds.back()}}},
-          {"throughput", samples * stream.runs_per_second()},
+          {"samples_per_second", samples * stream.runs_per_second()},
+          {"throughput", samples * stream.runs_per_second()},  // of schema 1
           {"runs", stream.milliseconds.size()}};
 }
 
@@ -149,23 +150,27 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
   Json devices = Json::array();
   for (const std::string& device : flags.devices) {
     const double own = throughput_of(streams, device, samples);
-    devices.push_back(
-        {{"device", device}, {"isa", device_info(device).level}, {"throughput", own}});
+    devices.push_back({{"device", device},
+                       {"isa", device_info(device).level},
+                       {"samples_per_second", own},
+                       {"throughput", own}});
     total += own;
   }
   if (!flags.json) {
     print_table(streams, samples);
     for (const Json& device : devices)
       fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {}, {})",
-                 device["throughput"].get<double>(), flags.streams, flags.streams == 1 ? "" : "s",
-                 flags.threads, flags.threads == 1 ? "" : "s", batch, device_text(device));
+                 device["samples_per_second"].get<double>(), flags.streams,
+                 flags.streams == 1 ? "" : "s", flags.threads, flags.threads == 1 ? "" : "s", batch,
+                 device_text(device));
     fmt::print("\n");
     if (devices.size() > 1) fmt::print("together    {:.1f} samples/s\n", total);
     return kDone;
   }
   Json each = Json::array();
   for (const Stream& stream : streams) each.push_back(to_json(stream, samples));
-  print_json({{"throughput", total},
+  print_json({{"samples_per_second", total},
+              {"throughput", total},  // of schema 1
               {"streams", std::move(each)},
               {"batch", batch},
               {"threads", flags.threads},

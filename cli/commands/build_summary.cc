@@ -129,8 +129,10 @@ void print_summary_json(const BuildOptions& options, const Built& built) {
   const nlohmann::ordered_json inspected = parsed(to_json(built.inspection));
   nlohmann::ordered_json passes = nlohmann::ordered_json::array();
   for (const PassTrace& pass : report.passes) {
-    passes.push_back(
-        {{"pass", pass.pass}, {"rewrites", pass.rewrites}, {"milliseconds", pass.milliseconds}});
+    passes.push_back({{"pass", pass.pass},
+                      {"rewrites", pass.rewrites},
+                      {"time_ms", pass.milliseconds},
+                      {"milliseconds", pass.milliseconds}});
   }
   const bool written = built.judged.written();
   const auto path = options.output->path();

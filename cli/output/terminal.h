@@ -27,7 +27,7 @@ std::string percent(double fraction);     // "93.9 %"
 // Whether print_json() ran: standard output holds one object at most.
 bool& json_printed();
 // What keys of --json are called (tests/cli/schema.json). Grows when one is renamed or goes; the old name then stays beside the new for one version.
-inline constexpr int kJsonSchema = 1;
+inline constexpr int kJsonSchema = 2;
 // Prints one JSON object, with the schema as its first key, and a newline on stdout; text that is not UTF-8 is replaced, never thrown at.
 void print_json(const nlohmann::ordered_json& object);
 
