@@ -17,6 +17,20 @@ def compare(small, outputs, rtol=1e-4, atol=1e-5):
         numpy.testing.assert_allclose(have[name], want[name], rtol=rtol, atol=atol)
 
 
+class Sampling(unittest.TestCase):
+    def test_cubic_beyond_the_border(self):
+        """ONNX's own evaluator moves the position instead, and no node test has this."""
+        numpy = need("numpy")
+        rng = numpy.random.default_rng(5)
+        for padding, align in itertools.product(("border", "reflection", "zeros"), (0, 1)):
+            with self.subTest(f"{padding} align_corners={align}"):
+                small = Small(opset=20)
+                inputs = [small.feed("x", rng.normal(0, 1, (2, 3, 7, 9)).astype("f")),
+                          small.feed("grid", rng.uniform(-1.7, 1.7, (2, 5, 6, 2)).astype("f"))]
+                small.node("GridSample", inputs, ["y"], mode="cubic", padding_mode=padding, align_corners=align)
+                compare(small, ["y"])
+
+
 class Recurrent(unittest.TestCase):
     GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
