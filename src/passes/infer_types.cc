@@ -134,7 +134,7 @@ SampledTypes sample_somehow(Graph& graph, SizePair& samples, const PropagateOpti
   std::vector<std::vector<Shape>> tried;
   std::optional<Error> first;
   Attempts attempts(graph, options);
-  for (const SizeAttempt& attempt : attempts_for(declared)) {
+  for (const SizeAttempt& attempt : attempts_for(graph, declared)) {
     set_input_shapes(graph, stated_shapes(declared, attempt));
     std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
     std::ranges::copy(sample_shapes(graph, attempt.samples.second), std::back_inserter(sizes));

@@ -190,6 +190,24 @@ TEST(InferTypes, OpenChannelsOfImagesAreThoseThatTheModelTakes) {
   EXPECT_THROW(settled("f32[1,5,1,1] = {1, 2, 3, 4, 5}"), Error);
 }
 
+// Exporters that name every dimension: rows have the length of the first weights, channels of lines theirs.
+TEST(InferTypes, OpenRowsAreThoseThatTheFirstWeightsTake) {
+  const auto settled = [](std::string_view input, std::string_view weights, std::string_view op) {
+    Graph graph = parse_graph(fmt::format(R"(graph "g"(%x: f32{}) {{
+      const %w: {}
+      %a: f32[] = {}(%x, %w) name "a"
+      return %a
+    }})",
+                                          input, weights, op),
+                              find_op);
+    infer_types(graph);
+    return to_string(shape_of(graph, "x")) + " " + to_string(shape_of(graph, "a"));
+  };
+  EXPECT_EQ(settled("[?,?]", "f32[3,2] = {1, 2, 3, 4, 5, 6}", "MatMul"), "?x3 ?x2");
+  EXPECT_EQ(settled("[?,?,?]", "f32[3,2] = {1, 2, 3, 4, 5, 6}", "MatMul"), "?x?x3 ?x?x2");
+  EXPECT_EQ(settled("[?,?,?]", "f32[2,3,1] = {1, 2, 3, 4, 5, 6}", "Conv"), "?x3x? ?x2x?");
+}
+
 TEST(InferTypes, SequencesAreLongEnoughForTheirConvolutions) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?]) {
     %a: f32[] = MaxPool(%x) {kernel_shape=ints[400], strides=ints[320]} name "a"

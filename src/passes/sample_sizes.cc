@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
 
 namespace octet {
 namespace {
@@ -41,6 +42,28 @@ bool is_open_image(const Shape& shape) {
   return shape.rank() == 4 && shape[1] < 0 && shape[2] < 0 && shape[3] < 0;
 }
 
+bool is_open_row(const Shape& shape) {
+  return (shape.rank() == 2 || shape.rank() == 3) && shape[shape.rank() - 1] < 0;
+}
+
+// Sizes that the first weights of a network have, in their order: one of them is what it takes, where its file leaves open how long rows are
+// (exporters that name every dimension).
+std::vector<s64> sizes_of_weights(const Graph& graph) {
+  constexpr size_t kMostNodes = 200, kMostSizes = 12;
+  std::vector<s64> sizes;
+  for (const Node& node : std::span(graph.nodes).first(std::min(graph.nodes.size(), kMostNodes))) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Tensor* weights = graph.constant_input(node, i);
+      if (weights == nullptr || weights->shape().rank() < 2) continue;
+      for (const s64 size : weights->shape()) {
+        const bool known = std::ranges::find(sizes, size) != sizes.end();
+        if (size > 1 && !known && sizes.size() < kMostSizes) sizes.push_back(size);
+      }
+    }
+  }
+  return sizes;
+}
+
 s64 size_at(const Shape& shape, int d, const SampleSizes& sizes) {
   if (d == 0) return sizes.batch;
   return is_image_size(shape, d) ? sizes.image : sizes.other;
@@ -65,8 +88,14 @@ std::map<s64, s64> sizes_of_numbers(const Graph& graph, const SampleSizes& sizes
 
 // Where the channels of an image are open too, as exporters of transformers leave them, and the usual ones are refused, most models take
 // colors, some shades of gray.
-std::vector<SizeAttempt> attempts_for(const std::vector<Shape>& declared) {
+std::vector<SizeAttempt> attempts_for(const Graph& graph, const std::vector<Shape>& declared) {
   std::vector<SizeAttempt> attempts(std::begin(kAttempts), std::end(kAttempts));
+  if (std::ranges::any_of(declared, is_open_row)) {
+    for (const int axis : {-1, 1}) {
+      for (const s64 size : sizes_of_weights(graph))
+        attempts.push_back({.features = size, .axis = axis});
+    }
+  }
   if (std::ranges::none_of(declared, is_open_image)) return attempts;
   std::vector<SizeAttempt> stated;
   for (const s64 channels : {3, 1}) {
@@ -107,6 +136,10 @@ std::vector<Shape> stated_shapes(const std::vector<Shape>& declared, const SizeA
   for (Shape& shape : shapes) {
     if (attempt.one_sample && shape.rank() > 0 && shape[0] < 0) shape[0] = 1;
     if (attempt.channels > 0 && is_open_image(shape)) shape[1] = attempt.channels;
+    if (attempt.features > 0 && is_open_row(shape)) {
+      const int axis = attempt.axis < 0 ? shape.rank() + attempt.axis : attempt.axis;
+      if (shape[axis] < 0) shape[axis] = attempt.features;
+    }
     for (int d = 0; attempt.image > 0 && d < shape.rank(); ++d) {
       if (is_image_size(shape, d) && shape[d] < 0) shape[d] = attempt.image;
     }

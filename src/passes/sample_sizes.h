@@ -27,10 +27,12 @@ struct SizeAttempt {
   bool one_sample = false;  // the batch becomes 1
   s64 image = 0;            // unless 0, images have this size
   s64 channels = 0;         // unless 0, images of which nothing is stated have so many channels
+  s64 features = 0;         // unless 0, what is no image has this size along `axis`
+  int axis = -1;
 };
 
 // The usual sizes first; then what models take that refuse these.
-std::vector<SizeAttempt> attempts_for(const std::vector<Shape>& declared);
+std::vector<SizeAttempt> attempts_for(const Graph& graph, const std::vector<Shape>& declared);
 
 bool has_dynamic_input(const Graph& graph);
 // The shapes of the inputs for these sizes. The dynamic dimension `single` is 1.
