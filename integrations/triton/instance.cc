@@ -104,7 +104,14 @@ void Instance::run_all(std::span<Request> requests, uint64_t start) {
     for (size_t i = 0; i < requests.size(); ++i) run_all(requests.subspan(i, 1), start);
     return;
   }
-  for (Request& request : requests) request.succeed(group.times);
+  for (Request& request : requests) {
+    try {
+      request.keep_states();
+      request.succeed(group.times);
+    } catch (...) {
+      request.fail(current_error(), group.times);
+    }
+  }
   ignore(TRITONBACKEND_ModelInstanceReportBatchStatistics(
       server_, static_cast<uint64_t>(group.rows), start, group.times.compute_start,
       group.times.compute_end, now()));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "failure.h"
@@ -20,9 +21,20 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+// A configuration may come with a request to load a model, and names no files of others.
+std::filesystem::path inside(const std::filesystem::path& folder, const char* what,
+                             const std::filesystem::path& named) {
+  if (named.is_absolute() || std::ranges::find(named, "..") != named.end())
+    throw Error(
+        Error::Code::invalid_argument,
+        fmt::format("{} is '{}', expected a file in the version's folder", what, named.string()));
+  return folder / named;
+}
+
 std::filesystem::path model_file(const std::filesystem::path& folder, const std::string& named) {
   // The server itself names model.octet where there is no configuration.
-  if (!named.empty() && (named != kEngineFile || is_there(folder / named))) return folder / named;
+  if (!named.empty() && (named != kEngineFile || is_there(folder / named)))
+    return inside(folder, "default_model_filename", named);
   for (const char* name : {kEngineFile, kOnnxFile}) {
     if (is_there(folder / name)) return folder / name;
   }
@@ -57,7 +69,8 @@ CompileOptions options_for(const std::filesystem::path& cache, const ModelSettin
 }
 
 Engine compiled(const std::filesystem::path& model, const ModelSettings& settings, int threads) {
-  const std::filesystem::path cache = model.parent_path() / settings.calibration_cache;
+  const std::filesystem::path cache =
+      inside(model.parent_path(), "parameter 'calibration_cache'", settings.calibration_cache);
   const CompileOptions options = options_for(cache, settings, threads);
   CompileReport report;
   try {

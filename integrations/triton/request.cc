@@ -52,6 +52,19 @@ void check_sent(const Signature& signature, const TensorInfo& info, const Sent& 
 
 }  // namespace
 
+template <class Object>
+Request::Buffer Request::buffer_from(TRITONSERVER_Error* (*get)(Object*, void**, uint64_t,
+                                                                TRITONSERVER_MemoryType*, int64_t*),
+                                     Object* of, const TensorType& type, int near) {
+  const auto bytes = static_cast<uint64_t>(type.bytes());
+  void* data = nullptr;
+  TRITONSERVER_MemoryType where =
+      near == kHostMemory ? TRITONSERVER_MEMORY_CPU : TRITONSERVER_MEMORY_GPU;
+  int64_t id = std::max(near, 0);
+  check(get(of, &data, bytes, &where, &id));
+  return {static_cast<std::byte*>(data), bytes, memory_owner(where, id)};
+}
+
 uint64_t now() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
@@ -62,12 +75,14 @@ Request::Request(Request&& other) noexcept
     : instance_(other.instance_),
       request_(std::exchange(other.request_, nullptr)),
       response_(std::exchange(other.response_, nullptr)),
+      signature_(other.signature_),
       rows_(other.rows_),
       sample_(std::move(other.sample_)),
       inputs_(std::move(other.inputs_)),
       wanted_(std::move(other.wanted_)),
       made_(std::move(other.made_)),
-      outputs_(std::move(other.outputs_)) {}
+      outputs_(std::move(other.outputs_)),
+      kept_(std::move(other.kept_)) {}
 
 Request::~Request() {
   if (!open()) return;
@@ -77,6 +92,7 @@ Request::~Request() {
 }
 
 void Request::read(const Signature& signature) {
+  signature_ = &signature;
   check(TRITONBACKEND_ResponseNew(&response_, request_));
   bool cancelled = false;
   check(TRITONBACKEND_RequestIsCancelled(request_, &cancelled));
@@ -151,24 +167,49 @@ void Request::gather(std::vector<Pieces>& inputs) const {
 }
 
 void Request::place_output(const TensorType& type, size_t i, int near, Pieces& outputs) {
-  const auto bytes = static_cast<uint64_t>(type.bytes());
-  if (wanted_[i] == nullptr) return outputs.skip(bytes);
+  const bool keeps = signature_->states[i];
+  if (wanted_[i] == nullptr && !keeps) return outputs.skip(static_cast<uint64_t>(type.bytes()));
   if (outputs_[i].empty()) {
     // What fails from here on is tried again, and the response has the output by then.
     outputs_[i].reserve(1);
-    if (made_[i] == nullptr)
-      check(TRITONBACKEND_ResponseOutput(response_, &made_[i], wanted_[i], server_type(type.dtype),
-                                         type.shape.begin(),
-                                         static_cast<uint32_t>(type.shape.rank())));
-    void* data = nullptr;
-    TRITONSERVER_MemoryType where =
-        near == kHostMemory ? TRITONSERVER_MEMORY_CPU : TRITONSERVER_MEMORY_GPU;
-    int64_t id = std::max(near, 0);
-    check(TRITONBACKEND_OutputBuffer(made_[i], &data, bytes, &where, &id));
-    outputs_[i].push_back({static_cast<std::byte*>(data), bytes, memory_owner(where, id)});
+    kept_.reserve(kept_.size() + 1);
+    Kept kept{nullptr, i, type};
+    outputs_[i].push_back(wanted_[i] != nullptr ? response_buffer(type, i, near)
+                                                : state_buffer(kept, near));
+    if (keeps) kept_.push_back(kept);
   }
   const Buffer& placed = outputs_[i].front();
   outputs.add(placed.data, placed.bytes, placed.owner);
+}
+
+Request::Buffer Request::response_buffer(const TensorType& type, size_t i, int near) {
+  if (made_[i] == nullptr)
+    check(TRITONBACKEND_ResponseOutput(response_, &made_[i], wanted_[i], server_type(type.dtype),
+                                       type.shape.begin(),
+                                       static_cast<uint32_t>(type.shape.rank())));
+  return buffer_from(TRITONBACKEND_OutputBuffer, made_[i], type, near);
+}
+
+Request::Buffer Request::state_buffer(Kept& kept, int near) const {
+  const TensorType& type = kept.type;
+  check(TRITONBACKEND_StateNew(&kept.state, request_, signature_->outputs[kept.output].name.c_str(),
+                               server_type(type.dtype), type.shape.begin(),
+                               static_cast<uint32_t>(type.shape.rank())));
+  return buffer_from(TRITONBACKEND_StateBuffer, kept.state, type, near);
+}
+
+// A state that is an answer as well is written there, and copied.
+void Request::keep_states() {
+  for (Kept& kept : kept_) {
+    if (kept.state == nullptr) {
+      const Buffer& answer = outputs_[kept.output].front();
+      const Buffer own = state_buffer(kept, answer.owner);
+      Pieces from;
+      from.add(answer.data, answer.bytes, answer.owner);
+      from.read(0, answer.bytes, own.data, own.owner);
+    }
+    check(TRITONBACKEND_StateUpdate(kept.state));
+  }
 }
 
 // The error stays ours, the request becomes the server's.

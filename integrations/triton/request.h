@@ -41,6 +41,9 @@ class Request {
   // Takes memory for output `i`, once, and adds it to the batch's, or what nobody asked for as a gap; `near`: whose memory is wanted.
   void place_output(const TensorType& type, size_t i, int near, Pieces& outputs);
 
+  // Hands the server what it keeps of a run that has succeeded.
+  void keep_states();
+
   bool open() const { return request_ != nullptr; }
   void succeed(const Times& times) { finish(nullptr, times); }
   // `error` becomes ours.
@@ -53,14 +56,29 @@ class Request {
     int owner;
   };
 
+  // An output that is a state of the sequence; no state yet where it is an answer as well.
+  struct Kept {
+    TRITONBACKEND_State* state;
+    size_t output;
+    TensorType type;
+  };
+
   void read_input(const Signature& signature, size_t i);
   std::vector<Buffer> buffers_of(TRITONBACKEND_Input* input, uint32_t count) const;
   void read_wanted(const Signature& signature);
+  // Of the server's, in the memory of `near` if it has any there.
+  template <class Object>
+  static Buffer buffer_from(TRITONSERVER_Error* (*get)(Object*, void**, uint64_t,
+                                                       TRITONSERVER_MemoryType*, int64_t*),
+                            Object* of, const TensorType& type, int near);
+  Buffer response_buffer(const TensorType& type, size_t i, int near);
+  Buffer state_buffer(Kept& kept, int near) const;
   void finish(TRITONSERVER_Error* error, const Times& times);
 
   TRITONBACKEND_ModelInstance* instance_;
   TRITONBACKEND_Request* request_;
   TRITONBACKEND_Response* response_ = nullptr;
+  const Signature* signature_ = nullptr;  // that it was read by
   int64_t rows_ = 0;
   SampleShapes sample_;
   std::vector<std::vector<Buffer>> inputs_;
@@ -68,6 +86,7 @@ class Request {
   std::vector<const char*> wanted_;
   std::vector<TRITONBACKEND_Output*> made_;   // of the response, once each
   std::vector<std::vector<Buffer>> outputs_;  // none yet, or one
+  std::vector<Kept> kept_;
 };
 
 }  // namespace octet::triton

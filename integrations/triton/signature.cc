@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "octet/closest.h"
 
@@ -57,9 +58,22 @@ bool is_empty(const Json& config, const char* key) {
   return !config.contains(key) || config.at(key).empty();
 }
 
-Json entries(const std::vector<TensorInfo>& infos, bool batched) {
+Json states_of(const Json& config) {
+  return config.value("sequence_batching", Json::object()).value("state", Json::array());
+}
+
+// `key`: what a state calls its input, or its output.
+bool names(const Json& states, const char* key, std::string_view tensor) {
+  return std::ranges::any_of(states,
+                             [&](const Json& state) { return state.value(key, "") == tensor; });
+}
+
+Json entries(const std::vector<TensorInfo>& infos, bool batched, const Json& states,
+             const char* key) {
   Json made = Json::array();
-  for (const TensorInfo& info : infos) made.push_back(entry(info, batched));
+  for (const TensorInfo& info : infos) {
+    if (!names(states, key, info.name)) made.push_back(entry(info, batched));
+  }
   return made;
 }
 
@@ -110,6 +124,9 @@ void check_entry(const Side& side, const Json& tensor) {
         fmt::format("{} '{}': allow_ragged_batch is not for this backend: requests of unlike "
                     "sizes run one after another",
                     side.kind, info.name));
+  if (tensor.value("optional", false))
+    refuse(fmt::format("{} '{}' is optional in the configuration: the engine needs all of them",
+                       side.kind, info.name));
   if (info.type.shape.is_unknown()) return;
   const std::vector<int64_t> own = dims_of(info, side.max_batch > 0);
   const std::vector<int64_t> configured = configured_dims(tensor);
@@ -132,8 +149,20 @@ void check_types(const std::vector<TensorInfo>& infos) {
   }
 }
 
-void check_all_inputs(const std::vector<TensorInfo>& inputs, const Json& configured) {
+// Of a state both tensors have its type and sizes.
+void check_states(const Signature& signature, const Json& states) {
+  for (Json state : states) {
+    state["name"] = state.value("input_name", "");
+    check_entry({"input", signature.inputs, signature.max_batch}, state);
+    state["name"] = state.value("output_name", "");
+    check_entry({"output", signature.outputs, signature.max_batch}, state);
+  }
+}
+
+void check_all_inputs(const std::vector<TensorInfo>& inputs, const Json& configured,
+                      const Json& states) {
   for (const TensorInfo& info : inputs) {
+    if (names(states, "input_name", info.name)) continue;
     const auto same = [&](const Json& tensor) { return tensor.value("name", "") == info.name; };
     if (std::ranges::none_of(configured, same))
       refuse(fmt::format("the configuration has no input '{}', which the engine needs", info.name));
@@ -192,9 +221,12 @@ int64_t fixed_batch_of(const std::vector<TensorInfo>& inputs) {
 
 Json completed(Json config, const std::vector<TensorInfo>& inputs,
                const std::vector<TensorInfo>& outputs, int64_t max_batch) {
+  const Json states = states_of(config);
   config["max_batch_size"] = max_batch;
-  if (is_empty(config, "input")) config["input"] = entries(inputs, max_batch > 0);
-  if (is_empty(config, "output")) config["output"] = entries(outputs, max_batch > 0);
+  if (is_empty(config, "input"))
+    config["input"] = entries(inputs, max_batch > 0, states, "input_name");
+  if (is_empty(config, "output"))
+    config["output"] = entries(outputs, max_batch > 0, states, "output_name");
   const bool scheduled = config.contains("dynamic_batching") ||
                          config.contains("sequence_batching") ||
                          config.contains("ensemble_scheduling");
@@ -209,11 +241,14 @@ Signature agreed(const Json& config, const Engine& engine) {
   check_types(signature.inputs);
   check_types(signature.outputs);
   check_batch(signature);
-  const Json inputs = config.value("input", Json::array());
+  const Json inputs = config.value("input", Json::array()), states = states_of(config);
   check_side({"input", signature.inputs, signature.max_batch}, inputs);
   check_side({"output", signature.outputs, signature.max_batch},
              config.value("output", Json::array()));
-  check_all_inputs(signature.inputs, inputs);
+  check_states(signature, states);
+  check_all_inputs(signature.inputs, inputs, states);
+  for (const TensorInfo& info : signature.outputs)
+    signature.states.push_back(names(states, "output_name", info.name));
   return signature;
 }
 

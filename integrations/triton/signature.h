@@ -16,6 +16,8 @@ struct Signature {
   std::vector<TensorInfo> inputs, outputs;  // the engine's
   int64_t max_batch = 0;    // 0: requests carry whole shapes, and each runs by itself
   int64_t fixed_batch = 0;  // the only one that the engine takes; 0: any
+  // By outputs: what the server keeps, and hands in with the next request of the sequence.
+  std::vector<bool> states = {};
 
   bool batched() const { return max_batch > 0; }
   // Whether a run of so many rows takes them where they lie. A GPU takes a batch as one, from staging, whose pages are locked.
@@ -33,7 +35,7 @@ bool begins_open(const std::vector<TensorInfo>& infos);
 // Of the inputs, all the same; 0 where it is open or they differ.
 int64_t fixed_batch_of(const std::vector<TensorInfo>& inputs);
 
-// The configuration with the inputs and outputs that it lacks, and `max_batch`; more than 1 turns dynamic batching on where no scheduler is
+// The configuration with the inputs and outputs that it lacks, those of its states apart, and `max_batch`; more than 1 turns dynamic batching on where no scheduler is
 // named.
 Json completed(Json config, const std::vector<TensorInfo>& inputs,
                const std::vector<TensorInfo>& outputs, int64_t max_batch);

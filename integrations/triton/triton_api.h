@@ -20,6 +20,7 @@ struct TRITONBACKEND_ModelInstance;
 struct TRITONBACKEND_Output;
 struct TRITONBACKEND_Request;
 struct TRITONBACKEND_Response;
+struct TRITONBACKEND_State;
 
 // The least version that has all of it.
 inline constexpr uint32_t kTritonBackendMajor = 1;
@@ -187,6 +188,14 @@ TRITONSERVER_Error* TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response* respons
 TRITONSERVER_Error* TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output* output, void** buffer,
                                                uint64_t bytes, TRITONSERVER_MemoryType* type,
                                                int64_t* id);
+TRITONSERVER_Error* TRITONBACKEND_StateNew(TRITONBACKEND_State** state,
+                                           TRITONBACKEND_Request* request, const char* name,
+                                           TRITONSERVER_DataType type, const int64_t* shape,
+                                           uint32_t rank);
+TRITONSERVER_Error* TRITONBACKEND_StateBuffer(TRITONBACKEND_State* state, void** buffer,
+                                              uint64_t bytes, TRITONSERVER_MemoryType* type,
+                                              int64_t* id);
+TRITONSERVER_Error* TRITONBACKEND_StateUpdate(TRITONBACKEND_State* state);
 TRITONSERVER_Error* TRITONBACKEND_ResponseSend(TRITONBACKEND_Response* response, uint32_t flags,
                                                TRITONSERVER_Error* error);
 }

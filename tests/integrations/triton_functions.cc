@@ -305,6 +305,29 @@ TRITONSERVER_Error* TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output* output, voi
   *buffer = output->memory;
   return nullptr;
 }
+TRITONSERVER_Error* TRITONBACKEND_StateNew(TRITONBACKEND_State** state,
+                                           TRITONBACKEND_Request* request, const char* name,
+                                           TRITONSERVER_DataType, const int64_t* shape,
+                                           uint32_t rank) {
+  request->states.push_back(std::make_unique<TRITONBACKEND_State>());
+  *state = request->states.back().get();
+  (*state)->name = name;
+  (*state)->shape.assign(shape, shape + rank);
+  return nullptr;
+}
+TRITONSERVER_Error* TRITONBACKEND_StateBuffer(TRITONBACKEND_State* state, void** buffer,
+                                              uint64_t bytes, TRITONSERVER_MemoryType* type,
+                                              int64_t* id) {
+  state->data.resize(bytes);
+  *buffer = state->data.data();
+  *type = TRITONSERVER_MEMORY_CPU;
+  *id = 0;
+  return nullptr;
+}
+TRITONSERVER_Error* TRITONBACKEND_StateUpdate(TRITONBACKEND_State* state) {
+  ++state->updates;
+  return nullptr;
+}
 TRITONSERVER_Error* TRITONBACKEND_ResponseSend(TRITONBACKEND_Response* response, uint32_t,
                                                TRITONSERVER_Error* error) {
   TRITONBACKEND_Request& request = *response->request;

@@ -155,6 +155,24 @@ TEST(TritonHostile, ConfigurationsThatDoNotFitAreRefused) {
        "input 'x': the configuration says [4, 5, 6] after the batch, the engine has [4, 5, 5] "
        "after "
        "the batch"},
+      {{{"input", Json::array({{{"name", "x"},
+                                {"data_type", "TYPE_UINT8"},
+                                {"dims", {4, 5, 5}},
+                                {"optional", true}}})}},
+       TRITONSERVER_ERROR_INVALID_ARG,
+       "input 'x' is optional in the configuration: the engine needs all of them"},
+      {{{"sequence_batching",
+         {{"state", Json::array({{{"input_name", "h"}, {"output_name", "z"}}})}}}},
+       TRITONSERVER_ERROR_INVALID_ARG,
+       "the configuration has input 'h', which the engine has not"},
+      {{{"sequence_batching",
+         {{"state", Json::array({{{"input_name", "x"},
+                                  {"output_name", "z"},
+                                  {"data_type", "TYPE_UINT8"},
+                                  {"dims", {4, 5, 5}}}})}}}},
+       TRITONSERVER_ERROR_INVALID_ARG,
+       "output 'z': the configuration says [4, 5, 5] after the batch, the engine has [2, 5, 5] "
+       "after the batch"},
       {{{"output",
          Json::array({{{"name", "q"}, {"data_type", "TYPE_UINT8"}, {"dims", {2, 5, 5}}}})}},
        TRITONSERVER_ERROR_INVALID_ARG,
@@ -198,6 +216,31 @@ TEST(TritonHostile, FilesThatAreNoModelsAreRefused) {
                              folder / "model.onnx");
   EXPECT_EQ(refused(empty).first, TRITONSERVER_ERROR_INVALID_ARG);
   EXPECT_NE(refused(empty).second.find("there is no calibration cache"), std::string::npos);
+}
+
+// Which would tell whoever may load models what lies elsewhere on the server.
+TEST(TritonHostile, FilesOutsideOfTheVersionAreNotOpened) {
+  const Server server;
+  const SavedModel model("inside", engine_of(kConv));
+  std::filesystem::copy_file(OCTET_SOURCE_DIR "/examples/digits/digits.onnx",
+                             model.folder.version(1) / "model.onnx");
+  const auto refused = [&](Json config) {
+    try {
+      const Served served(server, model.folder, config);
+    } catch (const Failed& failed) {
+      return std::string(failed.what());
+    }
+    return std::string();
+  };
+  const std::string folder = " expected a file in the version's folder";
+  for (const char* name : {"/etc/passwd", "../1/model.octet", "x/../../1/model.octet"}) {
+    EXPECT_EQ(refused({{"default_model_filename", name}}),
+              "default_model_filename is '" + std::string(name) + "'," + folder);
+    Json cached = with("calibration_cache", name);
+    cached["default_model_filename"] = "model.onnx";
+    EXPECT_EQ(refused(cached),
+              "parameter 'calibration_cache' is '" + std::string(name) + "'," + folder);
+  }
 }
 
 TEST(TritonHostile, BackendsRefuseWrongCommandLines) {

@@ -59,6 +59,12 @@ inline constexpr std::string_view kChosen = R"(graph "g"(%s: f32[6]) {
   %n: s64[*] = NonZero(%r) name "nonzero"
   return %n
 })";
+// Which continues a sequence.
+inline constexpr std::string_view kSums = R"(graph "g"(%x: f32[?,4], %h: f32[?,4]) {
+  %n: f32[?,4] = Add(%x, %h) name "add"
+  %y: f32[?,4] = Relu(%n) name "relu"
+  return %y, %n
+})";
 
 // Open in more than the batch: rows that depend on each other, and sizes that depend on data.
 inline constexpr std::string_view kMixingOpen = R"(graph "g"(%x: f32[?,?]) {

@@ -39,6 +39,13 @@ struct TRITONBACKEND_Output {
   TRITONSERVER_MemoryType where = TRITONSERVER_MEMORY_CPU;
 };
 
+struct TRITONBACKEND_State {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> data;
+  int updates = 0;
+};
+
 struct TRITONBACKEND_Request {
   std::vector<TRITONBACKEND_Input> inputs;
   std::vector<std::string> wanted;
@@ -48,6 +55,7 @@ struct TRITONBACKEND_Request {
   bool refuse_outputs = false;  // the server has no memory for them
 
   std::vector<std::unique_ptr<TRITONBACKEND_Output>> outputs;  // by name in `wanted`'s order
+  std::vector<std::unique_ptr<TRITONBACKEND_State>> states;
   int answers = 0, releases = 0, successes = 0, failures = 0;
   int error = -1;  // its code
   std::string message;

@@ -256,6 +256,45 @@ TEST(TritonExecute, SizesMayDependOnData) {
   }
 }
 
+nlohmann::json with_state(const std::string& input, const std::string& output) {
+  const nlohmann::json state = {
+      {"input_name", input}, {"output_name", output}, {"data_type", "TYPE_FP32"}, {"dims", {4}}};
+  return {{"max_batch_size", 4}, {"sequence_batching", {{"state", {state}}}}};
+}
+
+// What a sequence keeps is the server's: it comes as an input, and goes into the memory that the server gives, once, where the run succeeds.
+TEST(TritonExecute, StatesOfSequencesAreKept) {
+  const Server server;
+  const Engine engine = engine_of(kSums);
+  const SavedModel model("sums", engine);
+  Served served(server, model.folder, with_state("h", "n"));
+  EXPECT_EQ(served.config()["input"].size(), 1u);
+  EXPECT_EQ(served.config()["output"][0]["name"], "y");
+  const std::vector<float> x = {1, -2, 3, -4}, h = {10, 20, -30, -40};
+  const Tensor sent = Tensor::of<float>(Shape{1, 4}, x), kept = Tensor::of<float>(Shape{1, 4}, h);
+  const std::vector<Tensor> want = answers(engine, {sent, kept});
+  TRITONBACKEND_Request alone = request({{"x", sent}, {"h", kept}}, {"y"});
+  TRITONBACKEND_Request both = request({{"x", sent}, {"h", kept}}, {"n", "y"});
+  TRITONBACKEND_Request bad = request({{"x", sent}, {"h", kept}}, {"y"});
+  bad.inputs[0].bytes = 3;
+  served.execute({&alone, &bad, &both});
+  for (TRITONBACKEND_Request* one : {&alone, &both}) {
+    expect_answer(*one, "y", want[0]);
+    expect_finished(*one);
+    ASSERT_EQ(one->states.size(), 1u);
+    const TRITONBACKEND_State& state = *one->states[0];
+    EXPECT_EQ(state.name, "n");
+    EXPECT_EQ(state.shape, (std::vector<int64_t>{1, 4}));
+    EXPECT_EQ(state.updates, 1);
+    ASSERT_EQ(state.data.size(), want[1].bytes());
+    EXPECT_EQ(std::memcmp(state.data.data(), want[1].data(), want[1].bytes()), 0);
+  }
+  expect_answer(both, "n", want[1]);
+  EXPECT_EQ(alone.outputs.size(), 1u);
+  EXPECT_EQ(bad.error, TRITONSERVER_ERROR_INVALID_ARG);
+  EXPECT_TRUE(bad.states.empty());
+}
+
 TEST(TritonExecute, InstancesRunAtTheSameTime) {
   const Server server("default-max-batch-size", "8");
   const Engine engine = engine_of(kConv);
