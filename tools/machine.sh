@@ -43,7 +43,7 @@ install_packages() {
 install_test_tools() {
   install_packages "${test_packages[@]}" || echo "warning: some test tools could not be installed" >&2
   install_python_packages
-  install_oldest_onnxruntime
+  install_other_onnxruntimes
 }
 
 install_python_packages() {
@@ -60,9 +60,14 @@ install_python_packages() {
   fi
 }
 
-# The oldest that the execution provider takes, apart from .venv's own.
-install_oldest_onnxruntime() {
-  local wanted=onnxruntime==1.24.4 folder=.venv/onnxruntime-1.24
+# The oldest that the execution provider takes, and the newest, apart from .venv's own.
+install_other_onnxruntimes() {
+  install_onnxruntime 1.24.4 .venv/onnxruntime-1.24
+  install_onnxruntime 1.32.0 .venv/onnxruntime-1.32
+}
+
+install_onnxruntime() {  # version, folder
+  local wanted=onnxruntime==$1 folder=$2
   [ -x .venv/bin/pip ] || return 0
   [ "$(cat "$folder/stamp" 2>/dev/null)" != "$wanted" ] || return 0
   rm -rf "$folder.partial"

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The execution provider in ONNX Runtime: the bundled digits, as a Q/DQ model and with calibrations, and everything that can be wrong."""
+"""The execution provider in ONNX Runtime: the bundled digits, as a Q/DQ model and with calibrations, and everything that can be wrong.
+OCTET_PROVIDER_RUNS says how many runs a session outlives (2000)."""
 
 import functools
+import gc
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -16,6 +19,8 @@ import provider
 from harness import DIGITS, digits_engine, octet, scratch
 from provider import reference, run, run_octet, same, session
 from unequal_channels import network
+
+RUNS = int(os.environ.get("OCTET_PROVIDER_RUNS", "2000"))
 
 
 def setUpModule():
@@ -116,6 +121,47 @@ class Codes(unittest.TestCase):
             with self.assertRaises(Exception):
                 made.run(None, feeds)
         same(self, run_octet(qdq(), {"image": images()[:1]}), run(made, {"image": images()[:1]}))
+
+
+class Soak(unittest.TestCase):
+    """Runs of which one in twenty is wrong: every good one is right, and memory and descriptors stay as they are."""
+
+    def test_wrong_runs_among_good_ones(self):
+        helper, kind = onnx.helper, onnx.TensorProto
+        table = onnx.numpy_helper.from_array(np.arange(64, dtype=np.float32).reshape(16, 4), "table")
+        value = lambda name, of, shape: helper.make_tensor_value_info(name, of, shape)
+        graph = helper.make_graph([helper.make_node("Gather", ["table", "rows"], ["found"]), helper.make_node("Add", ["found", "x"], ["y"])], "lookup",
+                                  [value("rows", kind.INT64, ["N"]), value("x", kind.FLOAT, ["N", "M"])], [value("y", kind.FLOAT, ["N", 4])], [table])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch() / "lookup.onnx")
+        lookup, digit = session(scratch() / "lookup.onnx", take="all"), session(qdq())
+        rows = lambda *chosen: {"rows": np.int64(chosen), "x": np.ones((len(chosen), 4), np.float32)}
+        good = [(lookup, rows(3)), (lookup, rows(1, 15)), *((digit, {"image": images()[i : i + n]}) for i, n in ((0, 1), (5, 1), (7, 2)))]
+        good = [(made, feeds, made.run(None, feeds)[0].tobytes()) for made, feeds in good]
+        bad = [(lookup, rows(16)), (lookup, rows(2, -17)), (lookup, {**rows(1, 2), "x": np.ones((2, 3), np.float32)}),
+               (lookup, {**rows(1, 2, 3), "x": np.ones((2, 4), np.float32)}), (lookup, {**rows(1), "rows": np.int32([1])}),
+               (digit, {"image": images()[:1, :, :5]}), (digit, {"image": images()[:1].astype(np.float64)}), (digit, {})]
+
+        def part(order):
+            for i in range(RUNS // 2):
+                if i % 20 == 7:
+                    made, feeds = bad[order.integers(len(bad))]
+                    with self.assertRaises(Exception):
+                        made.run(None, feeds)
+                    continue
+                made, feeds, want = good[order.integers(len(good))]
+                self.assertEqual(want, made.run(None, feeds)[0].tobytes())
+
+        def held():
+            gc.collect()
+            status = pathlib.Path("/proc/self/status").read_text()
+            return 1024 * int(re.search(r"VmRSS:\s+(\d+)", status).group(1)), len(os.listdir("/proc/self/fd"))
+
+        seen = []
+        for number in range(3):  # the first is to warm up
+            part(np.random.default_rng(number))
+            seen.append(held())
+        self.assertEqual(seen[1][1], seen[2][1])
+        self.assertLess(seen[2][0] - seen[1][0], 2 << 20, seen)  # 40 bytes of each of 50,000
 
 
 class Calibrated(unittest.TestCase):
