@@ -74,59 +74,13 @@ struct Packer {
     }
   }
 
-  // The same of groups of four bytes: the words of each channel, turned. Some channels at a time, whose bytes stay in the first caches.
-  void block_of_words(s64 first, s64 channels, s64 width, u8* dst) const {
-    constexpr s64 kAtOnce = 16;
-    const auto values = static_cast<s64>(chunks.sources.size());
-    const s64 taps = taps_side_by_side();
-    const bool in_place = taps == 1 && weights.channel_stride % kConvChunk == 0;
-    std::vector<s8> gathered(static_cast<size_t>(in_place ? 0 : kAtOnce * values));
-    for (s64 c = 0; c < channels; c += kAtOnce, dst += kAtOnce * kConvChunk) {
-      const s64 count = std::min(kAtOnce, channels - c);
-      const s8* src = weights.data.data() + (first + c) * weights.channel_stride;
-      for (s64 i = 0; !in_place && i < count; ++i)
-        gather(src + i * weights.channel_stride, taps, gathered.data() + i * values);
-      const s64 stride = in_place ? weights.channel_stride : values;
-      transpose_matrix({in_place ? src : gathered.data(), stride / kConvChunk, dst, width, count,
-                        values / kConvChunk, kernel.isa},
-                       kConvChunk);
-    }
-  }
-
-  // Of how many taps the weights of an input channel lie side by side, where chunks have one tap's of all channels after another's; else 0.
-  s64 taps_side_by_side() const {
-    const auto values = static_cast<s64>(chunks.sources.size());
-    if (weights.k_stride != 1 || values < 2) return 0;
-    const s64 taps = chunks.sources[1] - chunks.sources[0];
-    if (taps < 1 || values % taps != 0) return 0;
-    const s64 inputs = values / taps;
-    s64 at = 0;
-    const auto follows = [&](s64 source) {
-      const bool same = source == at % inputs * taps + at / inputs;
-      ++at;
-      return same;
-    };
-    return std::ranges::all_of(chunks.sources, follows) ? taps : 0;
-  }
-
-  void gather(const s8* src, s64 taps, s8* dst) const {
-    if (taps == 0) {
-      for (const s64 source : chunks.sources)
-        *dst++ = source < 0 ? s8{0} : src[source * weights.k_stride];
-      return;
-    }
-    const s64 inputs = static_cast<s64>(chunks.sources.size()) / taps;
-    for (s64 t = 0; t < taps; ++t, dst += inputs) {
-      for (s64 i = 0; i < inputs; ++i) dst[i] = src[i * taps + t];
-    }
-  }
-
   void all(s64 first, s64 channels, u8* dst) const {
+    const WordPacker words(weights, chunks, kernel.isa);
     for (s64 c = 0; c < channels; c += kernel.channels) {
       const s64 count = std::min(kernel.channels, channels - c);
       const s64 width = round_up(count, kConvLanes);
       if (kernel.weight_bytes == 1 && kernel.pack_group == kConvChunk) {
-        block_of_words(first + c, count, width, dst);
+        words.pack(first + c, count, width, dst);
       } else if (kernel.weight_bytes == 1) {
         block(first + c, count, width, reinterpret_cast<s8*>(dst));
       } else {
@@ -138,6 +92,54 @@ struct Packer {
 };
 
 }  // namespace
+
+WordPacker::WordPacker(const ConvWeights& weights, const ConvChunks& chunks, Isa isa)
+    : weights_(weights), chunks_(chunks), isa_(isa), taps_(taps_side_by_side()) {}
+
+// Some channels at a time, whose bytes stay in the first caches.
+void WordPacker::pack(s64 first, s64 channels, s64 width, u8* dst) const {
+  constexpr s64 kAtOnce = 16;
+  const auto values = static_cast<s64>(chunks_.sources.size());
+  const bool in_place = taps_ == 1 && weights_.channel_stride % kConvChunk == 0;
+  std::vector<s8> gathered(static_cast<size_t>(in_place ? 0 : kAtOnce * values));
+  for (s64 c = 0; c < channels; c += kAtOnce, dst += kAtOnce * kConvChunk) {
+    const s64 count = std::min(kAtOnce, channels - c);
+    const s8* src = weights_.data.data() + (first + c) * weights_.channel_stride;
+    for (s64 i = 0; !in_place && i < count; ++i)
+      gather(src + i * weights_.channel_stride, gathered.data() + i * values);
+    const s64 stride = in_place ? weights_.channel_stride : values;
+    transpose_matrix({in_place ? src : gathered.data(), stride / kConvChunk, dst, width, count,
+                      values / kConvChunk, isa_},
+                     kConvChunk);
+  }
+}
+
+s64 WordPacker::taps_side_by_side() const {
+  const auto values = static_cast<s64>(chunks_.sources.size());
+  if (weights_.k_stride != 1 || values < 2) return 0;
+  const s64 taps = chunks_.sources[1] - chunks_.sources[0];
+  if (taps < 1 || values % taps != 0) return 0;
+  const s64 inputs = values / taps;
+  s64 at = 0;
+  const auto follows = [&](s64 source) {
+    const bool same = source == at % inputs * taps + at / inputs;
+    ++at;
+    return same;
+  };
+  return std::ranges::all_of(chunks_.sources, follows) ? taps : 0;
+}
+
+void WordPacker::gather(const s8* src, s8* dst) const {
+  if (taps_ == 0) {
+    for (const s64 source : chunks_.sources)
+      *dst++ = source < 0 ? s8{0} : src[source * weights_.k_stride];
+    return;
+  }
+  const s64 inputs = static_cast<s64>(chunks_.sources.size()) / taps_;
+  for (s64 t = 0; t < taps_; ++t, dst += inputs) {
+    for (s64 i = 0; i < inputs; ++i) dst[i] = src[i * taps_ + t];
+  }
+}
 
 s64 conv_run_bytes(const ConvGeometry& g, const ImageStrides& strides) {
   const s64 channels = g.in_channels_per_group();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/isa.h"
 #include "backends/cpu/kernels/codes/aligned.h"
 #include "backends/cpu/kernels/codes/conv/conv_args.h"
 #include "backends/cpu/kernels/codes/padded_rows.h"
@@ -32,6 +33,25 @@ s64 conv_run_bytes(const ConvGeometry& geometry, const ImageStrides& strides);
 ConvChunks conv_chunks(const ConvGeometry& geometry, const ImageStrides& strides, s64 group);
 // The offsets alone, of all groups.
 std::vector<s64> chunk_offsets(const ConvGeometry& geometry, const ImageStrides& strides);
+
+// Writes the words of four weights that chunks name, of each channel, turned: [chunk][width], of which `channels` are written.
+class WordPacker {
+ public:
+  WordPacker(const ConvWeights& weights, const ConvChunks& chunks, Isa isa);
+
+  void pack(s64 first, s64 channels, s64 width, u8* dst) const;
+
+ private:
+  // Of how many taps the weights of an input channel lie side by side, where chunks have one tap's of all channels after
+  // another's; else 0.
+  s64 taps_side_by_side() const;
+  void gather(const s8* src, s8* dst) const;
+
+  const ConvWeights& weights_;
+  const ConvChunks& chunks_;
+  Isa isa_;
+  s64 taps_;
+};
 
 struct PackedConv {
   s64 chunks = 0;
