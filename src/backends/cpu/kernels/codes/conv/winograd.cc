@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/codes/conv/winograd.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "backends/cpu/kernels/codes/epilogue_bounds.h"
@@ -53,23 +54,36 @@ struct Workspace {
   }
 };
 
-// Four times G g G': rows (2 0 0), (1 1 1), (1 -1 1), (0 0 2) applied to both sides.
-void transform_weights(const s8* g, s64 stride, s32 out[16]) {
-  s32 columns[4][3];
-  for (s64 x = 0; x < 3; ++x) {
-    const s32 a = g[x * stride], b = g[(3 + x) * stride], c = g[(6 + x) * stride];
-    columns[0][x] = 2 * a;
-    columns[1][x] = a + b + c;
-    columns[2][x] = a - b + c;
-    columns[3][x] = 2 * c;
+// Two input channels of 16 output channels: [output][input].
+constexpr s64 kLine = 2 * kConvLanes;
+using Lines = std::array<std::array<s16, kLine>, 3>;
+
+// Rows (2 0 0), (1 1 1), (1 -1 1), (0 0 2) applied to a column of three: four results, `apart` from each other.
+void transform_column(const Lines& column, s16* to, s64 apart) {
+  const auto& [a, b, c] = column;
+  for (size_t i = 0; i < kLine; ++i) to[i] = static_cast<s16>(2 * a[i]);
+  to += apart;
+  for (size_t i = 0; i < kLine; ++i) to[i] = static_cast<s16>(a[i] + b[i] + c[i]);
+  to += apart;
+  for (size_t i = 0; i < kLine; ++i) to[i] = static_cast<s16>(a[i] - b[i] + c[i]);
+  to += apart;
+  for (size_t i = 0; i < kLine; ++i) to[i] = static_cast<s16>(2 * c[i]);
+}
+
+// Four times G g G'. weights: of output and input channel 0 of the line; dst: 16 lines, `apart` from each other.
+void transform_weights(const ConvWeights& from, const s8* weights, s64 outputs, s16* dst,
+                       s64 apart) {
+  std::array<Lines, 3> taps{};  // [x][y]
+  for (s64 at = 0; at < 2 * outputs; ++at) {
+    const s8* g = weights + at / 2 * from.channel_stride + at % 2 * 9 * from.k_stride;
+    for (size_t tap = 0; tap < 9; ++tap, g += from.k_stride)
+      taps[tap % 3][tap / 3][static_cast<size_t>(at)] = *g;
   }
-  for (s64 y = 0; y < 4; ++y) {
-    const s32 a = columns[y][0], b = columns[y][1], c = columns[y][2];
-    out[4 * y] = 2 * a;
-    out[4 * y + 1] = a + b + c;
-    out[4 * y + 2] = a - b + c;
-    out[4 * y + 3] = 2 * c;
-  }
+  std::array<std::array<s16, kLine>, 12> rows;  // [x][transformed y]
+  for (size_t x = 0; x < 3; ++x) transform_column(taps[x], rows[4 * x].data(), kLine);
+  for (size_t y = 0; y < 4; ++y)
+    transform_column({rows[y], rows[4 + y], rows[8 + y]}, dst + static_cast<s64>(y) * 4 * apart,
+                     apart);
 }
 
 }  // namespace
@@ -119,17 +133,16 @@ PackedWinograd WinogradConv::pack(const WinogradKernel&, const ConvSpec& spec) {
   packed.weights.resize(static_cast<size_t>(padded * kWinogradPatch * in));
   packed.bias.resize(static_cast<size_t>(padded));
   packed.multiplier.resize(packed.bias.size());
+  const ConvWeights& weights = spec.weights;
+  for (s64 o = 0; o < out; o += kConvLanes) {
+    s16* block = packed.weights.data() + o * kWinogradPatch * in;
+    const s8* first = weights.data.data() + o * weights.channel_stride;
+    const s64 outputs = std::min(kConvLanes, out - o);
+    for (s64 i = 0; i < in; i += 2)
+      transform_weights(weights, first + 9 * i * weights.k_stride, outputs, block + i * kConvLanes,
+                        kConvLanes * in);
+  }
   for (s64 o = 0; o < out; ++o) {
-    s16* block = packed.weights.data() + o / kConvLanes * kConvLanes * kWinogradPatch * in;
-    for (s64 i = 0; i < in; ++i) {
-      s32 numbers[16];
-      transform_weights(spec.weights.data.data() + o * spec.weights.channel_stride +
-                            9 * i * spec.weights.k_stride,
-                        spec.weights.k_stride, numbers);
-      s16* dst = block + i / 2 * 32 + o % kConvLanes * 2 + i % 2;
-      for (s64 p = 0; p < kWinogradPatch; ++p)
-        dst[p * kConvLanes * in] = static_cast<s16>(numbers[p]);
-    }
     const auto at = static_cast<size_t>(o);
     packed.bias[at] = folded_bias(spec.constants(), spec.geometry, o);
     packed.multiplier[at] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : at];
