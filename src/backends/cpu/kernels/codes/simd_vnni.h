@@ -81,7 +81,8 @@ inline __m512i look_up(__m512i codes, const u8* table) {
 
 // Finer codes and the table's lines, in the order of pack_codes. A product of 16 bits that is rounded is vpmulhrsw: of a slope and 32 times the
 // distance, and of a result and 512, which is a 64th of it.
-inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits, const u8* table) {
+[[gnu::always_inline]] inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits,
+                                                 const u8* table) {
   const __m512i a = _mm512_packus_epi32(_mm512_add_epi32(n[0], limits.zero_point),
                                         _mm512_add_epi32(n[1], limits.zero_point));
   const __m512i b = _mm512_packus_epi32(_mm512_add_epi32(n[2], limits.zero_point),
@@ -104,10 +105,18 @@ inline __m512i fine_codes(const __m512i n[4], const CodeLimits& limits, const u8
   return limits.whole ? codes : _mm512_min_epu8(_mm512_max_epu8(codes, limits.lo), limits.hi);
 }
 
+// The same out of line, where kernels call it for a few of their results: in line it makes ends so long that g++ 12 calls them, and then keeps all
+// sums in memory (3x).
+[[gnu::noinline]] inline __m512i fine_codes_apart(const EpilogueArgs& e, __m512i a, __m512i b,
+                                                  __m512i c, __m512i d) {
+  const __m512i n[4] = {a, b, c, d};
+  return fine_codes(n, code_limits(e), e.table);
+}
+
 // Codes of rounded sums after the table, if there is one; in the order of pack_codes.
 inline __m512i codes_behind_table(const EpilogueArgs& e, const __m512i n[4],
                                   const CodeLimits& limits) {
-  if (e.fine) return fine_codes(n, limits, e.table);
+  if (e.fine) return fine_codes_apart(e, n[0], n[1], n[2], n[3]);
   const __m512i codes = pack_codes(n, limits);
   return e.table != nullptr ? look_up(codes, e.table) : codes;
 }

@@ -42,7 +42,6 @@ template <int kPixels, int kVectors>
   constexpr int kTogether = 4 / kVectors;
   const CodeLimits limits = code_limits(*tile.epilogue);
   const u8* table = tile.epilogue->table;
-  const bool fine = tile.epilogue->fine;
   const s64 position = tile.first_channel + c;
   const __mmask64 mask = first_lanes64(tile.channels - c);
   __m512 multiplier[kVectors];
@@ -59,14 +58,43 @@ template <int kPixels, int kVectors>
               ? _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[pixel][v]), multiplier[v]))
               : _mm512_setzero_si512();
     }
-    __m512i codes = fine ? fine_codes(n, limits, table) : pack_codes(n, limits);
-    codes = in_register_order(codes);
-    if (table != nullptr && !fine) codes = look_up(codes, table);
+    __m512i codes = in_register_order(pack_codes(n, limits));
+    if (table != nullptr) codes = look_up(codes, table);
     if constexpr (kTogether == 1) {
       _mm512_mask_storeu_epi8(tile.dst[m] + position, mask, codes);
     } else {
       store_parts<kVectors>(codes, tile.dst + m, position, mask,
                             m + kTogether < kPixels ? kTogether : kPixels - m);
+    }
+  }
+}
+
+// The same with a table of lines, and out of line as finish_direct.
+template <int kVectors>
+[[gnu::noinline]] void finish_fine(const ConvTile& tile, s64 c, const __m512i* acc) {
+  constexpr int kTogether = 4 / kVectors;
+  const CodeLimits limits = code_limits(*tile.epilogue);
+  const u8* table = tile.epilogue->table;
+  const s64 position = tile.first_channel + c, pixels = tile.pixels;
+  const __mmask64 mask = first_lanes64(tile.channels - c);
+  __m512 multiplier[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) multiplier[v] = _mm512_loadu_ps(tile.multiplier + c + 16 * v);
+  for (s64 m = 0; m < pixels; m += kTogether, acc += kTogether * kVectors) {
+    const s64 some = m + kTogether < pixels ? kTogether : pixels - m;
+    __m512i n[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const int v = i % kVectors;
+      n[i] = i < kTogether * kVectors && i / kVectors < some
+                 ? _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[i]), multiplier[v]))
+                 : _mm512_setzero_si512();
+    }
+    const __m512i codes = in_register_order(fine_codes(n, limits, table));
+    if constexpr (kTogether == 1) {
+      _mm512_mask_storeu_epi8(tile.dst[m] + position, mask, codes);
+    } else {
+      store_parts<kVectors>(codes, tile.dst + m, position, mask, static_cast<int>(some));
     }
   }
 }
@@ -107,6 +135,11 @@ void block(const ConvTile& tile, s64 c) {
     __m512i copy[kPixels][kVectors];  // for the address
     memcpy(copy, acc, sizeof(copy));
     return finish_direct<kVectors>(tile, c, copy[0]);
+  }
+  if (tile.plain && tile.epilogue->fine) {
+    __m512i copy[kPixels][kVectors];  // for the address
+    memcpy(copy, acc, sizeof(copy));
+    return finish_fine<kVectors>(tile, c, copy[0]);
   }
   if (tile.plain) return finish_plain<kPixels, kVectors>(tile, c, acc);
 #pragma GCC unroll 8

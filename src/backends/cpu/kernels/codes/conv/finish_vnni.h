@@ -31,7 +31,8 @@ inline void store_codes(const EpilogueArgs& e, const __m512* t, const u8* residu
 
 // One pixel: channels [c, c + 16 * kVectors) of the tile.
 template <int kVectors>
-inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m512i* acc) {
+[[gnu::always_inline]] inline void finish(const ConvTile& tile, s64 pixel, s64 c,
+                                          const __m512i* acc) {
   const EpilogueArgs& e = *tile.epilogue;
   const s64 channels = tile.channels - c;
   const s64 position = tile.first_channel + c;
