@@ -46,19 +46,23 @@ bool is_open_row(const Shape& shape) {
   return (shape.rank() == 2 || shape.rank() == 3) && shape[shape.rank() - 1] < 0;
 }
 
+void add_sizes(const Tensor& weights, std::vector<s64>& sizes) {
+  constexpr size_t kMostSizes = 12;
+  for (const s64 size : weights.shape()) {
+    const bool known = std::ranges::find(sizes, size) != sizes.end();
+    if (size > 1 && !known && sizes.size() < kMostSizes) sizes.push_back(size);
+  }
+}
+
 // Sizes that the first weights of a network have, in their order: one of them is what it takes, where its file leaves open how long rows are
 // (exporters that name every dimension).
 std::vector<s64> sizes_of_weights(const Graph& graph) {
-  constexpr size_t kMostNodes = 200, kMostSizes = 12;
+  constexpr size_t kMostNodes = 200;
   std::vector<s64> sizes;
   for (const Node& node : std::span(graph.nodes).first(std::min(graph.nodes.size(), kMostNodes))) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Tensor* weights = graph.constant_input(node, i);
-      if (weights == nullptr || weights->shape().rank() < 2) continue;
-      for (const s64 size : weights->shape()) {
-        const bool known = std::ranges::find(sizes, size) != sizes.end();
-        if (size > 1 && !known && sizes.size() < kMostSizes) sizes.push_back(size);
-      }
+      if (weights != nullptr && weights->shape().rank() >= 2) add_sizes(*weights, sizes);
     }
   }
   return sizes;
