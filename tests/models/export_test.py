@@ -7,7 +7,7 @@ import itertools
 import unittest
 
 import harness
-from harness import need, octet, onnxruntime_session, scratch
+from harness import has_vnni, need, octet, onnxruntime_session, scratch
 from models import MODELS, prepared_images
 
 CIFAR = ("cifar10_resnet20", "cifar10_silunet", "cifar10_vit")
@@ -165,19 +165,21 @@ class Labels(unittest.TestCase):
 
         theirs = labels_of(session)
         changed = numpy.count_nonzero(mine.argmax(1) != theirs)
-        # A transformer makes much of every tie (docs/qdq.md): no more may change than by one code of the first normalization.
-        flipped = 0 if name != "cifar10_vit" else numpy.count_nonzero(theirs != self.labels_by_a_flip(path, images))
-        print(f"\n{name}: {changed} of {len(images)} labels differ, {flipped} by one code for each image")
+        # A transformer makes much of every tie (docs/qdq.md): no more may change than by one code of the first normalization. A function of finer codes
+        # is up to a tenth of a code from the exact one, so that three codes of a hundred are the next ones: no more than by so many of the first function.
+        flips = {"cifar10_vit": ("LayerNormalization", 0), "cifar10_silunet": ("Mul", 0.03)}.get(name)
+        flipped = 0 if flips is None else numpy.count_nonzero(theirs != self.labels_by_flips(path, images, *flips))
+        print(f"\n{name}: {changed} of {len(images)} labels differ, {flipped} by other codes of each image")
         self.assertLessEqual(changed, max(1, flipped))
 
     @staticmethod
-    def labels_by_a_flip(path, images):
-        """What ONNX Runtime says where one of the codes behind the first LayerNormalization, at any place, is the next one."""
+    def labels_by_flips(path, images, op, share):
+        """What ONNX Runtime says where so many of the codes behind the first such operator, at least one, are the next ones."""
         numpy, onnx = need("numpy", "onnx")
         model = onnx.load(path)
         graph, batches = model.graph, [numpy.concatenate(images[i:i + 50]) for i in range(0, len(images), 50)]
         key, output = graph.input[0].name, graph.output[0].name
-        real = next(node.output[0] for node in graph.node if node.op_type == "LayerNormalization")
+        real = next(node.output[0] for node in graph.node if node.op_type == op)
         name = next(node.output[0] for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] == real)
         before, after = scratch() / "before.onnx", scratch() / "after.onnx"
         graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
@@ -187,8 +189,8 @@ class Labels(unittest.TestCase):
         random, most = numpy.random.default_rng(1), numpy.iinfo(codes[0].dtype).max
         for rows in (batch.reshape(len(batch), -1) for batch in codes):
             for row in rows:
-                place = random.integers(row.size)
-                row[place] += 1 if row[place] < most else -1
+                for place in random.choice(row.size, max(1, round(share * row.size)), replace=False):
+                    row[place] = int(row[place]) + (1 if row[place] < most else -1)
         del graph.output[1:]
         graph.input.append(onnx.helper.make_tensor_value_info("flipped", INTS[str(codes[0].dtype)], None))
         for node in graph.node:
@@ -231,6 +233,8 @@ class OpenVino(unittest.TestCase):
         path, report = exported(name, "openvino")
         self.assertEqual(report["biases"], 0)
         self.check_codes(name, path)
+        if not has_vnni():
+            raise unittest.SkipTest("OpenVINO's sums of u8 by s8 saturate on this processor")
         core = openvino.Core()
         compiled = core.compile_model(core.read_model(str(path)), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
         key = onnxruntime_session(path).get_inputs()[0].name
