@@ -155,6 +155,15 @@ def has_vnni():
     return re.search(r"\b(avx512_vnni|avx_vnni|asimddp)\b", pathlib.Path("/proc/cpuinfo").read_text()) is not None
 
 
+SATURATES = "ONNX Runtime's sums of u8 by s8 saturate on this processor"
+
+
+def need_vnni():
+    """A processor on which ONNX Runtime's own integer kernels are exact, or a skip."""
+    if not has_vnni():
+        raise unittest.SkipTest(SATURATES)
+
+
 def onnxruntime_session(model, optimized=False, exact_sums=False):
     """ONNX Runtime on the CPU; not `optimized`, without its own rewrites: the model as written. `model`: a path, or bytes. `exact_sums`: of u8 by s8
     on any processor, for which a rewrite of its own makes weights u8; a skip where that does not take the model."""
@@ -167,7 +176,7 @@ def onnxruntime_session(model, optimized=False, exact_sums=False):
         try:
             return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise unittest.SkipTest("ONNX Runtime's sums of u8 by s8 saturate on this processor") from error
+            raise unittest.SkipTest(SATURATES) from error
     if not optimized:
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1

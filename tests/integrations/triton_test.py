@@ -471,67 +471,6 @@ class Sequences(unittest.TestCase):
             self.assertEqual(failures, [])
 
 
-SCRIPT = """
-import sys
-sys.path[:0] = %r
-import triton_python_backend_utils as triton
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        responses = []
-        for request in requests:
-            image = triton.get_input_tensor_by_name(request, "picture").as_numpy() / 16
-            asked = triton.InferenceRequest(model_name="digits", requested_output_names=["logits"], inputs=[triton.Tensor("image", image)])
-            answer = asked.exec()
-            if answer.has_error():
-                responses.append(triton.InferenceResponse(error=triton.TritonError(answer.error().message())))
-            else:
-                responses.append(triton.InferenceResponse([triton.Tensor("scores", triton.get_output_tensor_by_name(answer, "logits").as_numpy())]))
-        return responses
-"""
-SCRIPT_CONFIG = """
-backend: "python"
-input [ { name: "picture" data_type: TYPE_FP32 dims: [ -1, -1, -1, -1 ] } ]
-output [ { name: "scores" data_type: TYPE_FP32 dims: [ -1, 10 ] } ]
-instance_group [ { kind: KIND_CPU } ]
-"""
-
-
-class Scripts(unittest.TestCase):
-    def test_a_python_model_asks_ours(self):
-        """A model of Triton's Python backend that asks an engine for each of its requests (BLS): the engine's bytes, and its error's words."""
-        tritons.need()
-        stub = tritons.HOME / f"python_backend_stubs/{sys.version_info.major}.{sys.version_info.minor}/triton_python_backend_stub"
-        if not stub.exists():
-            self.skipTest(f"{stub} is absent: pytriton has none for this Python")
-        numpy = need("numpy")
-        sent, want = images()
-        backends, repository = scratch() / "backends", scratch() / "scripts"
-        shutil.copytree(tritons.HOME / "backends/python", backends / "python")
-        shutil.copy(stub, backends / "python")
-        (backends / "octet").symlink_to(tritons.BACKENDS / "octet")
-        (scratch() / "model.py").write_text(SCRIPT % sys.path)
-        add_model(repository, "script", {"model.py": scratch() / "model.py"}, SCRIPT_CONFIG)
-        add_model(repository, "digits", {"model.octet": digits_engine()}, 'backend: "octet"\nmax_batch_size: 4\n')
-        libraries = os.pathsep.join(filter(None, [str(tritons.FOLDER / "nvidia_pytriton.libs"), os.environ.get("LD_LIBRARY_PATH")]))
-        from tritonclient import http as client
-        with Server(repository, f"--backend-directory={backends}", env={"LD_LIBRARY_PATH": libraries, "PYTHONHOME": sys.base_prefix}) as server:
-            asks = client.InferenceServerClient(f"127.0.0.1:{server.http}", network_timeout=600)
-
-            def ask(rows):
-                tensor = client.InferInput("picture", list(rows.shape), "FP32")
-                tensor.set_data_from_numpy(rows)
-                return asks.infer("script", [tensor]).as_numpy("scores")
-
-            self.assertEqual(ask(16 * sent[2:5]).tobytes(), want[2:5].tobytes())
-            for rows, words in ((numpy.zeros((1, 1, 8, 9), "f"), "shape"), (numpy.zeros((5, 1, 8, 8), "f"), "batch")):
-                with self.assertRaises(Exception) as caught:
-                    ask(rows)
-                self.assertIn(words, str(caught.exception))
-            self.assertEqual(ask(16 * sent[5:6]).tobytes(), want[5:6].tobytes())
-
-
 class Page(unittest.TestCase):
     def test_every_configuration_of_the_page_serves(self):
         tritons.need()

@@ -68,6 +68,7 @@ class Codes(unittest.TestCase):
             same(self, run_octet(qdq(), feeds), run(made, feeds))
 
     def test_is_near_onnxruntime(self):
+        harness.need_vnni()
         feeds = {"image": images()[:50]}
         ours, theirs = run(session(qdq()), feeds), run(reference(qdq()), feeds)
         for name, value in theirs.items():
