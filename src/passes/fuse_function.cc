@@ -10,8 +10,8 @@
 #include "ops/attributes/activation.h"
 #include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
-#include "ops/quantized/fine_table.h"
 #include "ops/quantized/qfunction.h"
+#include "ops/quantized/weight_codes.h"
 #include "passes/functions.h"
 #include "passes/match.h"
 #include "passes/moved.h"
@@ -24,12 +24,6 @@ bool takes_function(const Graph& graph, const Node& node) {
   if (!node.op->traits->product_epilogue) return false;
   const bool real = attribute_of<&OutputCodesAttributes::output_dtype>(node) == Dtype::f32;
   return real && graph.constant_input(node, kProductMultiplier) != nullptr;
-}
-
-// What the function reads of the product: a bound before it is part of the function, a slope stays with the product.
-Activation bound_of(const Node& product) {
-  const Activation activation = activation_of(product);
-  return activation.is_clamp() ? activation : Activation{};
 }
 
 // Real multipliers over the finer codes' scale; empty: one is no number.
@@ -68,6 +62,8 @@ Node with_function(Graph& graph, const Node& product, const Node& function, cons
 
 void fuse_function(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
+  WeightCodes once;
+  WeightCodes& codes = rewrites.weight_codes() != nullptr ? *rewrites.weight_codes() : once;
   for (Node& node : graph.nodes) {
     if (node.op->traits->function_of_reals == nullptr) continue;
     const std::optional<MovedSource> source =
@@ -75,8 +71,8 @@ void fuse_function(Graph& graph, Rewrites& rewrites) {
     if (!source) continue;
     const Epilogue output = epilogue_of(node);
     const FineTable table =
-        fine_table(function_of(node), bound_of(*source->node),
-                   {output.output_dtype, {function_scale(node), output.range.zero_point}});
+        codes.function(function_of(node), bound_of(*source->node),
+                       {output.output_dtype, {function_scale(node), output.range.zero_point}});
     if (!table.reject.empty()) {
       node.decision.reason += "; not of finer codes: " + table.reject;
       continue;

@@ -2,6 +2,7 @@
 // A function of single reals (SiLU, GELU, HardSwish, Sigmoid) that is only quantized afterwards writes codes itself: the same codes, a
 // pass over memory in f32 less. Quantizers put no Q/DQ between a convolution and its activation, so no table of codes fits there.
 #include "graph/op_traits.h"
+#include "ops/attributes/activation.h"
 #include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/registry.h"
@@ -17,6 +18,12 @@ bool is_function_of_reals(const Graph& graph, const Node& node) {
          node.outputs.size() == 1 && !graph.is_constant(node.inputs[0]) &&
          graph.value(node.inputs[0]).type.dtype == Dtype::f32;
 }
+
+Activation bound_of(const Node& product) {
+  const Activation activation = activation_of(product);
+  return activation.is_clamp() ? activation : Activation{};
+}
+
 void quantize_function(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& quantize : graph.nodes) {

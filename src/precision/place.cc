@@ -12,8 +12,8 @@
 #include "core/check.h"
 #include "ops/attributes/activation.h"
 #include "ops/attributes/codes.h"
-#include "ops/quantized/fine_table.h"
 #include "ops/quantized/quantize_weights.h"
+#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "passes/functions.h"
 #include "passes/match.h"
@@ -171,10 +171,7 @@ class Placer {
   }
   std::string no_fine_table(const Node& product, const Node& function) {
     const CodeType type = type_of(function.outputs[0]);
-    const Activation activation = activation_of(product);
-    return fine_table(function, activation.is_clamp() ? activation : Activation{},
-                      {type.dtype, type.params})
-        .reject;
+    return weight_codes_.function(function, bound_of(product), {type.dtype, type.params}).reject;
   }
 
   bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {

@@ -134,44 +134,14 @@ f64 error_of(const Function& f, std::span<const s32> segments, s32 code, std::sp
   return error;
 }
 
-FineTable table_of(const Function& f, const Reach& reach, f64 segments) {
+// A grid over `reach`; its scale may be no number.
+FineTable grid_over(const Reach& reach, f64 segments) {
   FineTable table;
   table.scale = static_cast<f32>((reach.high - reach.low) / (segments * kFineStep));
-  table.segments = Tensor(Dtype::s32, Shape{kFineSegments});
-  if (!std::isnormal(table.scale)) {
-    table.error = std::numeric_limits<f64>::infinity();
-    return table;
-  }
+  if (!std::isnormal(table.scale)) return table;
   const f64 zero = std::nearbyint(-reach.low / f64{table.scale});
   table.zero_point = static_cast<s32>(std::clamp(zero, 0.0, kFineCodes - 1.0));
-  std::vector<f64> x;
-  for (s32 code = 0; code <= kFineCodes; code += kSampleStep)
-    x.push_back(f64{table.scale} * (code - table.zero_point));
-  const std::vector<f64> y = f.at(x);
-  const std::span<s32> lines = table.segments.mutable_as<s32>();
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::span<const f64> part = std::span(y).subspan(i * kSamples, kSamples + 1);
-    lines[i] = line_of(f, part);
-    const s32 first = static_cast<s32>(i) * kFineStep;
-    table.error = std::max(table.error, error_of(f, lines, first, part));
-  }
   return table;
-}
-
-// The largest error on the grid, by eight times as many samples as tables were chosen by.
-f64 error_within(const Function& f, const FineTable& table) {
-  constexpr s32 kStep = kSampleStep / 8;
-  std::vector<f64> x;
-  for (s32 code = 0; code < kFineCodes; code += kStep)
-    x.push_back(f64{table.scale} * (code - table.zero_point));
-  const std::vector<f64> y = f.at(x);
-  const s32* lines = table.segments.as<s32>().data();
-  f64 error = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
-    const f64 made = f64{1} * fine_result(lines, static_cast<s32>(i) * kStep) / kFineUnit;
-    error = std::max(error, std::abs(f.bounded(made) - f.bounded(y[i])));
-  }
-  return error;
 }
 
 // The largest error where sums leave the grid, which gives its ends for them.
@@ -186,6 +156,63 @@ f64 error_beyond(const Function& f, const Samples& samples, const FineTable& tab
   for (size_t i = 0; i < samples.x.size(); ++i) {
     if (samples.x[i] <= low) error = std::max(error, std::abs(first - samples.y[i]));
     if (samples.x[i] >= high) error = std::max(error, std::abs(last - samples.y[i]));
+  }
+  return error;
+}
+
+// The table of a grid, segment after segment.
+struct Fitting {
+  const Function& f;
+  FineTable table;
+  s32 worst = 0;  // the segment with the largest error
+
+  Fitting(const Function& function, FineTable grid) : f(function), table(std::move(grid)) {
+    table.segments = Tensor(Dtype::s32, Shape{kFineSegments});
+  }
+
+  void fit(s32 segment) {
+    std::array<f64, kSamples + 1> x;
+    for (size_t k = 0; k < x.size(); ++k) {
+      const s32 code = segment * kFineStep + static_cast<s32>(k) * kSampleStep;
+      x[k] = f64{table.scale} * (code - table.zero_point);
+    }
+    const std::vector<f64> y = f.at(x);
+    const std::span<s32> lines = table.segments.mutable_as<s32>();
+    lines[static_cast<size_t>(segment)] = line_of(f, y);
+    const f64 error = error_of(f, lines, segment * kFineStep, y);
+    if (error > table.error) worst = segment;
+    table.error = std::max(table.error, error);
+  }
+};
+
+// Takes the grid's table in place of the best so far where its error is less. The ends come first, which tell the error beyond the grid, then
+// the segments from where the best is worst on: most tables end there.
+void take_nearer(const Function& f, const Samples& samples, FineTable grid,
+                 std::optional<Fitting>& best) {
+  if (!std::isnormal(grid.scale)) return;  // a result of tiny or huge numbers
+  const f64 limit = best ? best->table.error : std::numeric_limits<f64>::infinity();
+  Fitting fitting(f, std::move(grid));
+  fitting.fit(0);
+  fitting.fit(kFineSegments - 1);
+  fitting.table.error = std::max(fitting.table.error, error_beyond(f, samples, fitting.table));
+  const s32 first = best ? best->worst : 0;
+  for (s32 i = 0; i < kFineSegments && fitting.table.error < limit; ++i)
+    fitting.fit((first + i) % kFineSegments);
+  if (fitting.table.error < limit) best.emplace(std::move(fitting));
+}
+
+// The largest error on the grid, by eight times as many samples as tables were chosen by.
+f64 error_within(const Function& f, const FineTable& table) {
+  constexpr s32 kStep = kSampleStep / 8;
+  std::vector<f64> x;
+  for (s32 code = 0; code < kFineCodes; code += kStep)
+    x.push_back(f64{table.scale} * (code - table.zero_point));
+  const std::vector<f64> y = f.at(x);
+  const s32* lines = table.segments.as<s32>().data();
+  f64 error = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const f64 made = f64{1} * fine_result(lines, static_cast<s32>(i) * kStep) / kFineUnit;
+    error = std::max(error, std::abs(f.bounded(made) - f.bounded(y[i])));
   }
   return error;
 }
@@ -205,22 +232,20 @@ FineTable fine_table(const Node& function, const Activation& before, const FineO
   if (std::ranges::any_of(samples.y, [](f64 y) { return std::isnan(y); }))
     return refused("it is no number everywhere");
   for (f64& y : samples.y) y = f.bounded(y);
-  std::optional<FineTable> best;
+  std::optional<Fitting> best;
   for (const f64 tail : kTails) {
     const std::optional<Reach> reach = reach_of(f, samples, tail);
     if (!reach) continue;
-    for (f64 segments = kFineSegments; segments >= kFewestSegments; segments -= kSegmentStep) {
-      FineTable table = table_of(f, *reach, segments);
-      table.error = std::max(table.error, error_beyond(f, samples, table));
-      if (!best || table.error < best->error) best = std::move(table);
-    }
+    for (f64 segments = kFineSegments; segments >= kFewestSegments; segments -= kSegmentStep)
+      take_nearer(f, samples, grid_over(*reach, segments), best);
   }
   if (!best) return refused("its codes are one and the same everywhere");
-  best->error = std::max(best->error, error_within(f, *best));
-  if (best->error > kMostFineError)
+  FineTable table = std::move(best->table);
+  table.error = std::max(table.error, error_within(f, table));
+  if (table.error > kMostFineError)
     return refused(
-        fmt::format("64 lines miss it by up to {:.2f} codes of its result", best->error));
-  return *std::move(best);
+        fmt::format("64 lines miss it by up to {:.2f} codes of its result", table.error));
+  return table;
 }
 
 }  // namespace octet

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "core/fine_table.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/weight_codes.h"
 #include "ops/shared/op_testing.h"
 
 namespace octet {
@@ -146,6 +148,29 @@ TEST(FineTable, IsTheSameEveryTime) {
   const FineTable one = fine_table(node_of(kUnaries[0]), {}, output);
   const FineTable two = fine_table(node_of(kUnaries[0]), {}, output);
   EXPECT_EQ(testing::values_of<s32>(one.segments), testing::values_of<s32>(two.segments));
+}
+
+// As for other variants of a model: one table for each function, attribute, bound, type and scale.
+TEST(FineTable, IsKeptBesideCodesOfWeights) {
+  WeightCodes kept;
+  const Activation relu{Activation::Kind::relu, 0.0f};
+  const FineOutput outputs[] = {
+      {Dtype::u8, {0.02f, 9}}, {Dtype::u8, {0.03f, 9}}, {Dtype::s8, {0.02f, -119}}};
+  std::set<const std::byte*> tables;
+  for (const Unary& unary : {kUnaries[0], kUnaries[1], kUnaries[3]}) {
+    for (const FineOutput& output : outputs) {
+      for (const Activation& before : {Activation{}, relu}) {
+        const FineTable table = kept.function(node_of(unary), before, output);
+        EXPECT_EQ(table.segments.data(),
+                  kept.function(node_of(unary), before, output).segments.data());
+        EXPECT_TRUE(
+            std::ranges::equal(table.segments.as<s32>(),
+                               fine_table(node_of(unary), before, output).segments.as<s32>()));
+        tables.insert(table.segments.data());
+      }
+    }
+  }
+  EXPECT_EQ(tables.size(), 18u);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/quantized/weight_codes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +10,7 @@
 
 #include "core/rounding.h"
 #include "graph/op_def.h"
+#include "graph/text.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/shared/float_io.h"
 
@@ -16,6 +19,7 @@ namespace {
 
 // Scales differ between variants where a bias asks for a larger one. A search over many ranges shall not fill the memory.
 constexpr size_t kMostPerLayer = 4;
+constexpr size_t kMostFunctions = 4096;
 
 std::optional<std::vector<f32>> max_magnitudes(std::span<const f32> weights,
                                                const Channels& channels) {
@@ -41,6 +45,15 @@ Tensor quantized_codes(const Tensor& weights, const Channels& channels,
     }
   });
   return result;
+}
+
+std::string name_of(const Node& function, const Activation& before, const FineOutput& output) {
+  std::string name = fmt::format(
+      "{} {} {} {} {} {} {}", fmt::ptr(function.op), static_cast<int>(before.kind), before.min,
+      before.max, static_cast<int>(output.dtype), output.params.scale, output.params.zero_point);
+  for (const auto& [attribute, value] : function.attrs.entries())
+    name += fmt::format(" {}={}", attribute, print_attribute(value));
+  return name;
 }
 
 }  // namespace
@@ -102,6 +115,20 @@ Tensor WeightCodes::rounded(const Tensor& weights, const std::vector<s64>& read,
   const Tensor made = make();
   const std::lock_guard lock(mutex_);
   return rounded_.try_emplace(key, made).first->second.reshaped(weights.shape());
+}
+
+FineTable WeightCodes::function(const Node& function, const Activation& before,
+                                const FineOutput& output) {
+  const std::string name = name_of(function, before, output);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = functions_.find(name);
+    if (at != functions_.end()) return at->second;
+  }
+  FineTable table = fine_table(function, before, output);
+  const std::lock_guard lock(mutex_);
+  if (functions_.size() == kMostFunctions) functions_.clear();
+  return functions_.try_emplace(name, std::move(table)).first->second;
 }
 
 s64 WeightCodes::quantized() const {

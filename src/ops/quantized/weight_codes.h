@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of weights, kept for the other variants of a model: to quantize weights is most of the work of a build, and their codes
-// follow from the weights and their scales alone, which hardly a variant changes.
+// Codes of weights and tables of functions, kept for the other variants of a model: to make them is most of the work of a build, and they
+// follow from the weights, or the function, and their scales alone, which hardly a variant changes.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "octet/tensor.h"
+#include "ops/quantized/fine_table.h"
 #include "ops/quantized/quantize_weights.h"
 
 namespace octet {
@@ -25,6 +27,8 @@ class WeightCodes {
   // What `make` gives for these weights, made once for each way to read them (sizes, dilations).
   Tensor rounded(const Tensor& weights, const std::vector<s64>& read,
                  const std::function<Tensor()>& make);
+  // fine_table(), made once for the placement, for the layer itself and for other variants.
+  FineTable function(const Node& function, const Activation& before, const FineOutput& output);
   // How many times weights were quantized, rather than found.
   s64 quantized() const;
 
@@ -48,6 +52,7 @@ class WeightCodes {
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
   std::map<Key, Tensor> rounded_;
+  std::map<std::string, FineTable> functions_;
   s64 quantized_ = 0;
 };
 
