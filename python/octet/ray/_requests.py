@@ -14,7 +14,7 @@ import numpy as np
 from .. import _octet
 from .._data import wrong
 from .._error import Error
-from ._served import fits
+from ._served import Served, fits
 
 TYPES = {
     "bool": "BOOL", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32", "uint64": "UINT64", "int8": "INT8", "int16": "INT16", "int32": "INT32",
@@ -32,18 +32,12 @@ def no_memory(what: str) -> Error:
     return error
 
 
-def properties(engine: _octet.Engine) -> dict[str, str]:
-    """Where an engine comes from, as the protocol has it: texts by name, those of Triton's metric octet_engine_info."""
-    made = engine.provenance or {}
-    keys = {"octet": "octet", "model_hash": "model_hash", "data_hash": "data_hash", "calibration": "methods", "samples": "samples"}
-    return {"engine": engine.hash, **{name: str(made[key]) for name, key in keys.items() if key in made}}
-
-
-def metadata(name: str, engine: _octet.Engine) -> dict[str, Any]:
+def metadata(name: str, served: Served) -> dict[str, Any]:
     def told(infos: list[_octet.TensorInfo]) -> list[dict[str, Any]]:
         return [{"name": info.name, "datatype": TYPES.get(info.dtype, info.dtype), "shape": [-1 if size is None else size for size in info.shape or ()]} for info in infos]
 
-    return {"name": name, "versions": ["1"], "platform": "octet", "inputs": told(engine.inputs), "outputs": told(engine.outputs), "properties": properties(engine)}
+    return {"name": name, "versions": ["1"], "platform": "octet", "inputs": told(served.engine.inputs), "outputs": told(served.engine.outputs),
+            "properties": served.properties}
 
 
 def _shape_of(given: Mapping[str, Any], info: _octet.TensorInfo) -> list[int]:

@@ -138,7 +138,7 @@ class EngineReplica:
             raise _NoSuchModel(f"{request.method} /{path}: expected GET v2/models/NAME, GET v2/models/NAME/ready or POST v2/models/NAME/infer")
         queue = await self._model(asked["name"])
         if asked["verb"] != "/infer":
-            return json.dumps({} if asked["verb"] else metadata(asked["name"], queue.served.engine))
+            return json.dumps({} if asked["verb"] else metadata(asked["name"], queue.served))
         body = await self._body(request)
         inputs, request_id = await self._text(arrays_of, body, queue.served.engine)
         outputs = await queue.ask(inputs)

@@ -76,11 +76,19 @@ class _Rows(enum.Enum):
     TOGETHER = "they depend on each other, or there are none"
 
 
+def properties(engine: _octet.Engine) -> dict[str, str]:
+    """Where an engine comes from, as the protocol has it: texts by name, those of Triton's metric octet_engine_info."""
+    made = engine.provenance or {}
+    keys = {"octet": "octet", "model_hash": "model_hash", "data_hash": "data_hash", "calibration": "methods", "samples": "samples"}
+    return {"engine": engine.hash, **{name: str(made[key]) for name, key in keys.items() if key in made}}
+
+
 class Served:
     """Raises Error where the engine cannot be run with these options."""
 
     def __init__(self, engine: _octet.Engine, *, device: str, threads: int, most_rows: int, max_rows: int) -> None:
         self.engine = engine
+        self.properties = properties(engine)  # its hash goes through all of its bytes
         open_rows = fixed_rows(engine) is None and all(is_open(info) for info in [*engine.inputs, *engine.outputs])
         self._rows = _Rows.UNKNOWN if most_rows > 1 and open_rows else _Rows.TOGETHER
         self._most, self._max_rows = most_rows, max_rows
