@@ -75,7 +75,7 @@ def median_ms(call, runs):
 
 def engine_of(model, folder):
     engine = folder / f"{model.stem}.octet"
-    subprocess.run([BUILD / "octet", "build", model, "-o", engine, "--quiet", "--force"], check=True)
+    subprocess.run([BUILD / "octet", "build", model, "-o", engine, "--quiet", "--force"], stdout=subprocess.DEVNULL, check=True)
     return engine
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Triton's real server with the backend of this build: where both are, starting and ending it, and what the tests ask of it."""
 
+import functools
 import json
 import os
 import pathlib
@@ -16,7 +17,8 @@ import unittest
 import urllib.error
 import urllib.request
 
-from harness import BUILD, ROOT
+import harness
+from harness import BUILD, ROOT, digits_engine, octet, scratch
 
 # ./dev setup installs the packages of tools/triton_requirements.txt there.
 FOLDER = pathlib.Path(os.environ.get("OCTET_TRITON", ROOT / ".venv/triton"))
@@ -156,3 +158,14 @@ def add_model(repository, name, files, config=None, version=1):
     if config is not None:
         (folder / "config.pbtxt").write_text(config)
     return folder
+
+
+@functools.cache
+def images():
+    """Twelve images as the network gets them, and what `octet run` gives for each: rows of the two arrays."""
+    numpy = harness.need("numpy")
+    made = numpy.random.default_rng(1).random((12, 1, 8, 8), dtype=numpy.float32)
+    numpy.savez(scratch() / "images.npz", image=made)
+    octet("run", digits_engine(), scratch() / "images.npz", "-o", scratch() / "want.npz")
+    with numpy.load(scratch() / "want.npz") as want:
+        return made, want["logits"]
