@@ -155,7 +155,16 @@ class Placer {
         continue;
       }
       for (const ValueId id : between) unrounded_[id] = true;
+      if (std::ranges::any_of(between, [&](ValueId id) { return is_given(id); }))
+        product.decision.reason +=
+            fmt::format("; the range given for its result has no use: nothing is rounded before {}",
+                        reader->op->name);
     }
+  }
+
+  bool is_given(ValueId id) {
+    const auto range = merged_.find(shared_.root(id));
+    return range != merged_.end() && range->second.method == RangeMethod(RangeRule::given);
   }
 
   const Node* only_int8_reader(ValueId id) const {
