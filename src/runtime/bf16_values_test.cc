@@ -147,5 +147,36 @@ TEST(Bf16Values, KeepSubnormalsInfinitiesAndNan) {
   expect_same(odd, 1);
 }
 
+// On processors that store halves, and on those without instructions for them.
+TEST(Bf16Values, OfTheModelItselfAreRounded) {
+  constexpr s64 kCount = 1003;
+  const Graph sums = parse_graph(
+      R"(graph "g"(%x: bf16[1,1003], %b: bf16[1,1003]) {
+  %r: bf16[1,1003] = Relu(%x)
+  %y: bf16[1,1003] = Add(%r, %b)
+  return %y
+})",
+      find_op, {});
+  const Target target = make_target("cpu", 1, nullptr);
+  Queues queues(target);
+  PreparedStore store;
+  const std::vector<Shape> shapes(2, Shape{1, kCount});
+  BoundPlan bound(make_plan(sums, shapes, target), queues, store);
+  std::vector<Tensor> inputs, outputs;
+  for (const u32 seed : {3u, 4u}) {
+    const Tensor reals = some_reals({1, kCount}, seed, true);
+    Tensor& halves = inputs.emplace_back(Dtype::bf16, Shape{1, kCount});
+    for (size_t e = 0; e < kCount; ++e) halves.mutable_as<bf16>()[e] = bf16(reals.as<f32>()[e]);
+  }
+  outputs.emplace_back(Dtype::bf16, Shape{1, kCount});
+  bound.run(inputs, outputs);
+  for (size_t e = 0; e < kCount; ++e) {
+    const f32 x = static_cast<f32>(inputs[0].as<bf16>()[e]),
+              b = static_cast<f32>(inputs[1].as<bf16>()[e]);
+    const bf16 sum((x > 0 ? x : 0) + b);
+    ASSERT_EQ(static_cast<f32>(outputs[0].as<bf16>()[e]), static_cast<f32>(sum)) << e;
+  }
+}
+
 }  // namespace
 }  // namespace octet

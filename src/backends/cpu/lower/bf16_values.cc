@@ -57,6 +57,17 @@ std::vector<size_t> moved_inputs(const Graph& graph, const Node& node) {
   return all;
 }
 
+bool rounds_to_bf16(const Node& node) {
+  return node.op->name == "RoundTo" ? attribute_of<&CastAttributes::to>(node) == Dtype::bf16
+                                    : rounding_of(node) == Precision::bf16;
+}
+
+// Results of bf16 that the model has so, which no RoundTo asks for. Kernels store halves by leaving bits out, and would not round these.
+bool makes_own_bf16(const LowerRequest& request) {
+  return request.node.op->quant.kind != QuantKind::move_codes && !rounds_to_bf16(request.node) &&
+         std::ranges::any_of(request.outputs, is_stored_half);
+}
+
 class Storer {
  public:
   Storer(Graph& graph, Isa isa)
@@ -74,16 +85,14 @@ class Storer {
  private:
   // Values whose reals are numbers of bf16.
   void mark(const Node& node) {
-    const bool rounds = node.op->name == "RoundTo"
-                            ? attribute_of<&CastAttributes::to>(node) == Dtype::bf16
-                            : rounding_of(node) == Precision::bf16;
     const std::vector<size_t> moved = moved_inputs(graph_, node);
     const bool moves = !moved.empty() && std::ranges::all_of(moved, [&](size_t i) {
       return is_stored(node.inputs[i]);
     });
     for (const ValueId id : node.outputs) {
       if (id == kNoValue || graph_.value(id).type.dtype != Dtype::f32) continue;
-      stored_[id] = moves || (rounds && (node.op->name == "RoundTo" || computes(node)));
+      stored_[id] =
+          moves || (rounds_to_bf16(node) && (node.op->name == "RoundTo" || computes(node)));
     }
   }
   bool is_stored(ValueId id) const { return id != kNoValue && stored_[id]; }
@@ -157,7 +166,9 @@ std::string halves_reject(const LowerRequest& request) {
     if (f32_alone ? request.inputs[i].dtype != Dtype::f32 : !is_real(request.inputs[i]))
       return "an operand is not f32";
   }
-  return std::ranges::all_of(request.outputs, is_real) ? "" : "an operand is not f32";
+  if (!std::ranges::all_of(request.outputs, is_real)) return "an operand is not f32";
+  return makes_own_bf16(request) ? "its result is bf16 in the model, which kernels do not round to"
+                                 : "";
 }
 
 void narrowed(const f32* from, s64 count, std::byte* to) noexcept {
@@ -191,11 +202,13 @@ std::vector<Widened> widen_types(std::vector<TensorType>& types, s64& workspace_
 
 Candidate widened_reference(const LowerRequest& request) {
   const bool computes = request.node.op->name == "Conv" || is_elementwise(request.node.op->name);
+  if (!computes || !stores_bf16(isa_of(request.target)) || makes_own_bf16(request))
+    return rounding_reference(request);
   LowerRequest whole = request;
   s64 bytes = 0;
   const std::vector<Widened> inputs = widen_types(whole.inputs, bytes),
                              outputs = widen_types(whole.outputs, bytes);
-  if (!computes || bytes == 0) return rounding_reference(request);
+  if (bytes == 0) return rounding_reference(request);
   Candidate candidate = rounding_reference(whole);
   candidate.workspace_bytes += bytes;
   candidate.bind = [exact = candidate.bind, inputs, outputs,
