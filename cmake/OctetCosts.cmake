@@ -43,6 +43,7 @@ function(octet_cuda_costs input source)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DINPUT=${input} -DOUTPUT=${output} -P ${OCTET_COSTS_MAKER}
     DEPENDS ${input} ${OCTET_COSTS_MAKER})
+  octet_made(cuda_costs ${output})
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/generated
     SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -26,8 +26,6 @@ if(OCTET_SANITIZE)
   # Instrumented code hides from g++ what is initialized: its -Wmaybe-uninitialized is false there (std::variant moves).
   target_compile_options(octet_flags INTERFACE -Wno-maybe-uninitialized
     -fsanitize=${OCTET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  # Instrumented code hides from g++ 12 that a value is set; builds without sanitizers keep the warning.
-  target_compile_options(octet_flags INTERFACE -Wno-maybe-uninitialized)
   target_link_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE})
 endif()
 # Checks of every pointer use more than double the time to compile; the address sanitizer finds most of what they find.

@@ -30,6 +30,7 @@ function(octet_cuda_kernels folder source)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${output} -P ${OCTET_KERNEL_MAKER}
     DEPENDS ${inputs} ${OCTET_KERNEL_MAKER})
+  octet_made(cuda_kernel_sources ${output})
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/generated
     SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

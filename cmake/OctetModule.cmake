@@ -48,8 +48,8 @@ function(octet_test name module)
   add_executable(${test} ${ARGN})
   # Objects come from direct links only, so every module is named, not just the highest.
   target_link_libraries(${test} PRIVATE ${modules} octet_flags GTest::gtest GTest::gmock GTest::gtest_main)
-  # Half the time of compiling; what the tests call stays optimized.
-  target_compile_options(${test} PRIVATE -Og)
+  # Half the time of compiling, and a third under clang's sanitizers, where -Og is -O1; what the tests call stays optimized.
+  target_compile_options(${test} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O0,-Og>)
   target_compile_definitions(${test} PRIVATE OCTET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   octet_precompile(${test} octet_precompiled_tests ${OCTET_PRECOMPILED_STD} <gtest/gtest.h> <gmock/gmock.h>)
   add_test(NAME ${name} COMMAND ${test})

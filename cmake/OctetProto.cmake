@@ -13,7 +13,7 @@ function(octet_proto_module name proto)
     COMMAND protobuf::protoc --cpp_out ${out} -I ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${proto} protobuf::protoc
     COMMENT "Generating ${proto} classes" VERBATIM)
-
+  octet_made(${target}_sources ${generated})
   add_library(${target}_headers INTERFACE)
   target_include_directories(${target}_headers SYSTEM INTERFACE ${out})
   add_library(${target} OBJECT ${generated})

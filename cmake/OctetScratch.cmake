@@ -1,6 +1,6 @@
-# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package, ./dev release): the same program for less processor time. Several
+# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package, ./dev release, .ci/run): the same program for less processor time. Several
 # files are compiled as one, and the project's own headers are precompiled where files stay alone. Whoever changes files builds without:
-# there a changed file costs itself alone.
+# there a changed file costs itself alone. The presets take OCTET_SCRATCH=ON from the environment.
 
 option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
 

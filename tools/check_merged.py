@@ -47,6 +47,9 @@ def main():
     if not (build / "compile_commands.json").exists():
         print(f"{build} was not configured")
         return 77
+    if re.search(r"^OCTET_SCRATCH:\w+=ON$", (build / "CMakeCache.txt").read_text(), re.MULTILINE):
+        print(f"{build} compiles them so")
+        return 0
     problems, files = 0, 0
     for module, (folder, command, sources) in modules(build).items():
         files += len(sources)
