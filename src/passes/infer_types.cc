@@ -106,11 +106,14 @@ void set_input_shapes(Graph& graph, const std::vector<Shape>& shapes) {
   for (size_t i = 0; i < shapes.size(); ++i) graph.value(graph.inputs[i]).type.shape = shapes[i];
 }
 
-// Other sizes may help where the model refuses these; a limit stays one.
+// Other sizes may help where the model refuses these.
 bool refuses_sizes(const Error& error) {
   return error.code() == Error::Code::invalid_model || error.code() == Error::Code::unsupported ||
          error.code() == Error::Code::invalid_argument;
 }
+
+// Smaller ones may help where values of the usual sizes would pass the limit.
+bool passes_limit(const Error& error) { return error.code() == Error::Code::out_of_memory; }
 
 // The error of the usual sizes, with the option that states others.
 [[noreturn]] void fail_with_sizes(const Graph& graph, const Error& error) {
@@ -134,7 +137,9 @@ SampledTypes sample_somehow(Graph& graph, SizePair& samples, const PropagateOpti
   std::vector<std::vector<Shape>> tried;
   std::optional<Error> first;
   Attempts attempts(graph, options);
+  bool over_limit = false;
   for (const SizeAttempt& attempt : attempts_for(graph, declared)) {
+    if (attempt.is_small != over_limit) continue;
     set_input_shapes(graph, stated_shapes(declared, attempt));
     std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
     std::ranges::copy(sample_shapes(graph, attempt.samples.second), std::back_inserter(sizes));
@@ -145,7 +150,8 @@ SampledTypes sample_somehow(Graph& graph, SizePair& samples, const PropagateOpti
       return attempts.run(samples);
     } catch (const Error& error) {
       if (!first) first = error;
-      if (!refuses_sizes(error) || attempts.took_enough()) break;
+      over_limit = over_limit || passes_limit(error);
+      if ((!over_limit && !refuses_sizes(error)) || attempts.took_enough()) break;
     }
   }
   set_input_shapes(graph, declared);

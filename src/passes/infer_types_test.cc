@@ -221,6 +221,24 @@ TEST(InferTypes, SequencesAreLongEnoughForTheirConvolutions) {
   EXPECT_EQ(to_string(shape_of(graph, "a")), "?x1x?");
 }
 
+// Attention of every pixel to every other: 18 GiB at the usual sizes. Users give smaller images.
+TEST(InferTypes, SizesStayOpenWhereTheUsualOnesPassALimit) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?,?]) {
+    const %rows: s64[3] = {0, -1, 1}
+    const %columns: s64[3] = {0, 1, -1}
+    %a: f32[] = Reshape(%x, %rows) name "a"
+    %b: f32[] = Reshape(%x, %columns) name "b"
+    %c: f32[] = MatMul(%a, %b) name "c"
+    return %c
+  })",
+                            find_op);
+  const OpenSizes open(graph);
+  infer_types(graph);
+  EXPECT_EQ(open.settled(graph), "");
+  EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x?x?");
+  EXPECT_EQ(to_string(shape_of(graph, "c")), "?x?x?");
+}
+
 TEST(InferTypes, SaysWhichSizesAModelRefused) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?,?]) {
     const %bias: f32[7] = {1, 2, 3, 4, 5, 6, 7}

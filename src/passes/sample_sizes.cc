@@ -36,6 +36,12 @@ constexpr SizeAttempt kAttempts[] = {
     {.image = 32},
 };
 
+// Decoders of images that attend to every pixel, or that enlarge their input eight times, have values of many GiB at the usual sizes.
+constexpr SizeAttempt kSmall[] = {
+    {.samples = {{2, 8, 64}, {3, 9, 96}}, .is_small = true},
+    {.samples = {{2, 8, 32}, {3, 9, 64}}, .is_small = true},
+};
+
 bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
 
 bool is_open_image(const Shape& shape) {
@@ -100,6 +106,7 @@ std::vector<SizeAttempt> attempts_for(const Graph& graph, const std::vector<Shap
         attempts.push_back({.features = size, .axis = axis});
     }
   }
+  attempts.insert(attempts.end(), std::begin(kSmall), std::end(kSmall));
   if (std::ranges::none_of(declared, is_open_image)) return attempts;
   std::vector<SizeAttempt> stated;
   for (const s64 channels : {3, 1}) {

@@ -29,9 +29,10 @@ struct SizeAttempt {
   s64 channels = 0;         // unless 0, images of which nothing is stated have so many channels
   s64 features = 0;         // unless 0, what is no image has this size along `axis`
   int axis = -1;
+  bool is_small = false;  // for models whose values pass a limit at the usual sizes
 };
 
-// The usual sizes first; then what models take that refuse these.
+// The usual sizes first; then what models take that refuse these; small ones last.
 std::vector<SizeAttempt> attempts_for(const Graph& graph, const std::vector<Shape>& declared);
 
 bool has_dynamic_input(const Graph& graph);

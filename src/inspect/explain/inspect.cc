@@ -54,9 +54,12 @@ std::vector<Shape> shapes_of(const Engine& engine, const InspectOptions& options
   return options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
 }
 
-// With `other` for every open size that is neither the batch nor an image's.
-std::vector<Shape> shapes_with(const Engine& engine, s64 other) {
-  constexpr s64 kImage = 224;
+struct UsualSizes {
+  s64 image;  // height and width
+  s64 other;  // what is neither the batch nor an image's
+};
+
+std::vector<Shape> shapes_with(const Engine& engine, const UsualSizes& sizes) {
   std::vector<Shape> shapes;
   const std::vector<TensorInfo> inputs = engine.inputs();
   for (size_t n = 0; n < inputs.size(); ++n) {
@@ -65,7 +68,7 @@ std::vector<Shape> shapes_with(const Engine& engine, s64 other) {
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] != Shape::kDynamic) continue;
       const bool image = shape.rank() == 4 && i >= 2;
-      shape[i] = i == 0 || i == sample ? 1 : (image ? kImage : other);
+      shape[i] = i == 0 || i == sample ? 1 : (image ? sizes.image : sizes.other);
     }
     shapes.push_back(shape);
   }
@@ -86,15 +89,17 @@ bool takes_shapes(const Engine& engine, const std::vector<Shape>& shapes) {
 }  // namespace
 
 std::vector<Shape> sample_shapes(const Engine& engine) {
-  // The longer ones leave something of spectrograms and of sound, where convolutions make sequences short.
-  constexpr s64 kOthers[] = {8, 160, 16000};
-  const std::vector<Shape> usual = shapes_with(engine, kOthers[0]);
-  for (const s64 other : kOthers) {
-    std::vector<Shape> shapes = shapes_with(engine, other);
-    if (other != kOthers[0] && shapes == usual) break;
+  // The longer ones leave something of spectrograms and of sound, where convolutions make sequences short; the smaller images pass no
+  // limit where each pixel attends to all.
+  constexpr UsualSizes kSizes[] = {{224, 8}, {224, 160}, {224, 16000}, {64, 8}, {32, 8}};
+  std::vector<std::vector<Shape>> tried;
+  for (const UsualSizes& sizes : kSizes) {
+    std::vector<Shape> shapes = shapes_with(engine, sizes);
+    if (std::ranges::find(tried, shapes) != tried.end()) continue;
     if (takes_shapes(engine, shapes)) return shapes;
+    tried.push_back(std::move(shapes));
   }
-  return usual;
+  return tried.front();
 }
 
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
