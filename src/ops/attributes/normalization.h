@@ -40,4 +40,13 @@ struct LpNormAttributes : SoftmaxAttributes {
   OCTET_MORE_ATTRIBUTES(SoftmaxAttributes, p)
 };
 
+// Over `size` neighbouring channels.
+struct LrnAttributes {
+  s64 size = 1;
+  f32 alpha = 1e-4f, beta = 0.75f, bias = 1.0f;
+
+  OCTET_ATTRIBUTES(alpha, beta, bias)
+  OCTET_REQUIRED_ATTRIBUTES(size)
+};
+
 }  // namespace octet

@@ -4,22 +4,14 @@
 
 #include "core/check.h"
 #include "core/math.h"
-#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
 namespace octet {
 namespace {
-
-struct LrnAttributes {
-  s64 size = 1;
-  f32 alpha = 1e-4f, beta = 0.75f, bias = 1.0f;
-
-  OCTET_ATTRIBUTES(alpha, beta, bias)
-  OCTET_REQUIRED_ATTRIBUTES(size)
-};
 
 LrnAttributes parameters(const Node& node) {
   const auto p = attributes_of<LrnAttributes>(node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 BatchNormalization that no convolution took in, and InstanceNormalization, of nhwc images.
+// f32 BatchNormalization that no convolution took in, of nhwc images and of rows [N,C], and InstanceNormalization of nhwc images.
 #include <cmath>
 
 #include "backends/cpu/device.h"
@@ -13,6 +13,8 @@
 
 namespace octet {
 namespace {
+
+constexpr size_t kStatisticsGiven = 5;  // inputs of BatchNormalization
 
 struct Statistics {
   const f32* mean;
@@ -56,23 +58,30 @@ struct NormStep {
 
 std::string reject(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return reason;
-  if (request.inputs[0].shape.rank() != 4) return "only images are normalized in f32";
+  const int rank = request.inputs[0].shape.rank();
+  if (rank != 4 && (rank != 2 || request.inputs.size() < kStatisticsGiven))
+    return "only images are normalized in f32, and rows whose statistics are given";
   for (size_t i = 1; i < request.inputs.size(); ++i) {
     if (request.constant(i) == nullptr) return "a parameter is not constant";
   }
   return {};
 }
 
+// Rows are images of one pixel.
+Shape as_image(const Shape& shape) {
+  return shape.rank() == 2 ? Shape{shape[0], shape[1], 1, 1} : shape;
+}
+
 NormStep step_of(const LowerRequest& request) {
   const f32 epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
-  NormStep step{
-      kernel_for(kNormalizeF32, isa_of(request.target)),
-      {kernel_for(kColumnSumF32, isa_of(request.target)), request.inputs[0].shape, epsilon},
-      *request.constant(1),
-      *request.constant(2),
-      {},
-      {}};
-  if (request.inputs.size() < 5) return step;
+  NormStep step{kernel_for(kNormalizeF32, isa_of(request.target)),
+                {kernel_for(kColumnSumF32, isa_of(request.target)),
+                 as_image(request.inputs[0].shape), epsilon},
+                *request.constant(1),
+                *request.constant(2),
+                {},
+                {}};
+  if (request.inputs.size() < kStatisticsGiven) return step;
   step.mean = *request.constant(3);
   step.factor = request.constant(4)->clone();
   for (f32& x : step.factor.mutable_as<f32>()) x = 1.0f / std::sqrt(x + epsilon);
@@ -90,8 +99,9 @@ Offer lower_f_norm(const LowerRequest& request) {
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.holds = request.constants();
   candidate.holds[0] = false;
-  candidate.inputs[0] = Layout::nhwc;
-  candidate.outputs = {Layout::nhwc};
+  const Layout layout = request.inputs[0].shape.rank() == 4 ? Layout::nhwc : Layout::linear;
+  candidate.inputs[0] = layout;
+  candidate.outputs = {layout};
   if (!step.mean) candidate.workspace_bytes = step.moments.bytes();
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
   return candidate;

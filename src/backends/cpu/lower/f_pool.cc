@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 MaxPool and AveragePool of images in nhwc: the pixels of a row whose windows are whole at once, all channels of each. Of few channels, whose pixels fill
-// no register, planes one by one: neighbours along a row stand in for channels.
+// no register, and of [N,C,W], planes one by one: neighbours along a row stand in for channels.
 #include <algorithm>
 #include <utility>
 
@@ -83,6 +83,10 @@ struct PoolStep {
   }
 };
 
+Shape as_image(const Shape& shape) {
+  return shape.rank() == 3 ? Shape{shape[0], shape[1], 1, shape[2]} : shape;
+}
+
 }  // namespace
 
 Offer lower_f_pool(const LowerRequest& request) {
@@ -92,22 +96,24 @@ Offer lower_f_pool(const LowerRequest& request) {
       (halves && request.node.op->name != "MaxPool"))
     return Reject{"an operand is not f32"};
   if (request.outputs.size() != 1) return Reject{"the indices are an output too"};
-  const Shape in = request.inputs[0].shape, out = request.outputs[0].shape;
-  if (in.rank() != 4) return Reject{"only images are pooled in f32"};
+  const Shape &given = request.inputs[0].shape, in = as_image(given),
+              out = as_image(request.outputs[0].shape);
+  if (in.rank() != 4) return Reject{"only rows and images are pooled in f32"};
   const FloatKernel<PoolArgs>& kernel =
       request.node.op->name == "MaxPool" ? kMaxPoolF32 : kAveragePoolF32;
 
   Candidate candidate;
-  const bool planes = request.layouts[0] == Layout::linear && in[1] < kFewChannels;
+  const bool planes =
+      given.rank() == 3 || (request.layouts[0] == Layout::linear && in[1] < kFewChannels);
   const std::string name = kernel.name + std::string(planes ? "_planes" : "");
   candidate.kernel = kernel_name("f32", name, isa_of(request.target));
   const Layout layout = planes ? Layout::linear : Layout::nhwc;
   candidate.inputs = {layout};
   candidate.outputs = {layout};
-  candidate.strided = true;
-  candidate.bind = [function = kernel_for(kernel, isa_of(request.target)), in, out,
-                    planes = planes ? in[1] : 1, halves,
-                    geometry = pool_geometry(request.node, in)](const BindArgs& bind) -> RunStep {
+  candidate.strided = given.rank() == 4;
+  candidate.bind =
+      [function = kernel_for(kernel, isa_of(request.target)), in, out, planes = planes ? in[1] : 1,
+       halves, geometry = pool_geometry(request.node, given)](const BindArgs& bind) -> RunStep {
     return PoolStep{function,
                     geometry,
                     planes,

@@ -159,13 +159,17 @@ TEST(FloatNorm, EqualsTheReference) {
     expect_exact({.op = "InstanceNormalization",
                   .inputs = {x, {random_f32(c, 2), true}, {random_f32(c, 3), true}}},
                  lower_f_norm, "instance");
-    expect_exact({.op = "BatchNormalization",
-                  .inputs = {x,
-                             {random_f32(c, 2), true},
-                             {random_f32(c, 3), true},
-                             {random_f32(c, 4), true},
-                             {variance, true}}},
-                 lower_f_norm, "batch");
+    const auto expect_batch_norm = [&](const ProbeInput& input, const std::string& what) {
+      expect_exact({.op = "BatchNormalization",
+                    .inputs = {input,
+                               {random_f32(c, 2), true},
+                               {random_f32(c, 3), true},
+                               {random_f32(c, 4), true},
+                               {variance, true}}},
+                   lower_f_norm, what);
+    };
+    expect_batch_norm(x, "batch");
+    expect_batch_norm({random_f32(Shape{19, channels}, 1)}, "batch of rows");
   }
 }
 
@@ -197,6 +201,30 @@ TEST(FloatGroupNorm, EqualsTheReference) {
     probe.attrs.set("num_groups", c.groups);
     probe.attrs.set("epsilon", 1e-3f);
     expect_exact(probe, lower_f_group_norm, to_string(c.x));
+  }
+}
+
+TEST(FloatPool, RowsEqualTheReference) {
+  struct Case {
+    Ints kernel, strides, pads;
+    s64 ceil, include_pad;
+  };
+  const Case cases[] = {{{2}, {2}, {0, 0}, 0, 0},
+                        {{3}, {1}, {1, 1}, 0, 1},
+                        {{5}, {3}, {2, 1}, 1, 0},
+                        {{400}, {1}, {0, 0}, 0, 0}};
+  for (const Case& c : cases) {
+    for (const char* op : {"MaxPool", "AveragePool"}) {
+      for (const s64 channels : {1, 6, 37}) {
+        Probe probe{.op = op, .inputs = {{random_f32(Shape{2, channels, 403}, 1)}}};
+        probe.attrs.set("kernel_shape", c.kernel);
+        probe.attrs.set("strides", c.strides);
+        probe.attrs.set("pads", c.pads);
+        probe.attrs.set("ceil_mode", c.ceil);
+        if (op[0] == 'A') probe.attrs.set("count_include_pad", c.include_pad);
+        expect_exact(probe, lower_f_pool, op + std::to_string(channels));
+      }
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concat, Split, Slice, Gather and Expand of linear tensors of any rank and type: boxes copied with strides. Images in nhwc have
+// Concat, Split, Slice, Gather, Expand and Tile of linear tensors of any rank and type: boxes copied with strides. Images in nhwc have
 // their own, better lowerings, which are asked first.
 #include <algorithm>
 #include <numeric>
@@ -174,6 +174,32 @@ Offer lower_linear_expand(const LowerRequest& request) {
   }
   return move_candidate(request, "expand",
                         {{0, 0, StridedMove({output, src, dst, 0, 0}, element_bytes(request))}});
+}
+
+// Each axis that is repeated is two of the result: its repeats, which step by nothing, and its elements.
+Offer lower_linear_tile(const LowerRequest& request) {
+  const Shape& input = request.inputs[0].shape;
+  const Shape& output = request.outputs[0].shape;
+  if (output.elements() == 0) return Reject{"the result is empty"};
+  const std::vector<s64> own = dense_strides(input), whole = dense_strides(output);
+  std::vector<s64> dims, src, dst;
+  for (int i = 0; i < input.rank(); ++i) {
+    const auto axis = static_cast<size_t>(i);
+    const s64 repeats = output[i] / input[i];
+    if (repeats > 1) {
+      dims.push_back(repeats);
+      src.push_back(0);
+      dst.push_back(whole[axis] * input[i]);
+    }
+    if (input[i] > 1 || repeats == 1) {
+      dims.push_back(input[i]);
+      src.push_back(own[axis]);
+      dst.push_back(whole[axis]);
+    }
+  }
+  if (dims.size() > Shape::kMaxRank) return Reject{"too many axes are repeated"};
+  const StridedBox box{Shape(dims), src, dst, 0, 0};
+  return move_candidate(request, "tile", {{0, 0, StridedMove(box, element_bytes(request))}});
 }
 
 }  // namespace octet

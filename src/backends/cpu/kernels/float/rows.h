@@ -105,6 +105,19 @@ struct PoolArgs {
   bool halves;    // maxima only: of bf16, which AVX-512 alone reads and writes; else f32
 };
 
+// dst[i] = src[i] * exp(-beta * log(bias + factor * sum)), of the sum of squares of squares[i + tap * step] in the order of taps.
+struct LrnArgs {
+  const float* src;
+  float* dst;
+  long count;
+  const float* squares;
+  long taps;
+  long step;
+  float factor;
+  float bias;
+  float beta;
+};
+
 #define ROW_FAMILY(row, args)                                \
   OCTET_X86_64(void, row##_f32_avx2, const args* arguments); \
   OCTET_X86_64(void, row##_f32_vnni, const args* arguments); \
@@ -123,6 +136,7 @@ ROW_FAMILY(code_normalize, CodeNormalizeArgs)
 ROW_FAMILY(column_sum, ColumnArgs)
 ROW_FAMILY(max_pool, PoolArgs)
 ROW_FAMILY(average_pool, PoolArgs)
+ROW_FAMILY(lrn, LrnArgs)
 #undef ROW_FAMILY
 
 // A row of a family's table; each family has one function for each instruction set.
@@ -164,5 +178,7 @@ constexpr FloatKernel<PoolArgs> kMaxPoolF32 = {"max_pool", max_pool_f32_avx2, ma
                                                max_pool_f32_neon};
 constexpr FloatKernel<PoolArgs> kAveragePoolF32 = {"average_pool", average_pool_f32_avx2,
                                                    average_pool_f32_vnni, average_pool_f32_neon};
+
+constexpr FloatKernel<LrnArgs> kLrnF32 = {"lrn", lrn_f32_avx2, lrn_f32_vnni, lrn_f32_neon};
 
 }  // namespace octet

@@ -282,6 +282,20 @@ inline void average_pool(const PoolArgs* args) {
       });
 }
 
+inline void lrn(const LrnArgs* args) {
+  const V factor = v_set(args->factor), bias = v_set(args->bias), power = v_set(-args->beta);
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    V sum = v_set(0.0f);
+    for (long tap = 0; tap < args->taps; ++tap) {
+      const V x = v_load_n(args->squares + i + tap * args->step, n);
+      sum = v_add(sum, v_mul(x, x));
+    }
+    const V log = v_log(v_add(bias, v_mul(factor, sum)));
+    v_store_n(args->dst + i, v_mul(v_load_n(args->src + i, n), v_exp(v_mul(power, log))), n);
+  }
+}
+
 }  // namespace
 
 void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
@@ -294,5 +308,6 @@ void OCTET_ISA(row_squares_f32)(const RowArgs* args) { row_squares(args); }
 void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
 void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }
 void OCTET_ISA(average_pool_f32)(const PoolArgs* args) { average_pool(args); }
+void OCTET_ISA(lrn_f32)(const LrnArgs* args) { lrn(args); }
 
 }  // namespace octet
