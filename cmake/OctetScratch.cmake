@@ -13,8 +13,28 @@ set(OCTET_ALONE "/cli/(main|counted_new)\\.cc$|/tensorrt/trtexec/tensorrt_plugin
 # the same: no level may change a float. A precompiled header is read at the level that it was made with, so kernels do without.
 option(OCTET_LIGHT "Optimize kernels alone; CMAKE_CXX_FLAGS_RELEASE says how much the rest" OFF)
 
+# Of builds for tests, what plans and reports is compiled at -O1, a quarter less time, and under sanitizers at -O0, less than half; kernels,
+# operators and what else tests run most keep the build's level.
+set(OCTET_BUSY octet_arch octet_backends octet_calibrate octet_core octet_graph octet_ops)
+
+# octet_is_light(TARGET VARIABLE)
+function(octet_is_light target result)
+  set(${result} OFF PARENT_SCOPE)
+  if(OCTET_SCRATCH AND OCTET_TESTS AND NOT target IN_LIST OCTET_BUSY)
+    set(${result} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(octet_lighten target)
+  octet_is_light(${target} light)
+  if(light)
+    target_compile_options(${target} PRIVATE $<IF:$<BOOL:${OCTET_SANITIZE}>,-O0,-O1>)
+  endif()
+endfunction()
+
 # octet_merge(TARGET sources...)
 function(octet_merge target)
+  octet_lighten(${target})
   set(batch 12)
   if(OCTET_LIGHT)
     set(batch 30)
@@ -45,6 +65,11 @@ function(octet_precompile_module target)
   if(OCTET_SCRATCH AND OCTET_HEADERS_${target})
     list(TRANSFORM OCTET_HEADERS_${target} REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1" OUTPUT_VARIABLE headers)
     octet_precompile(${target} ${target}_precompiled ${OCTET_PRECOMPILED_STD} ${headers})
+    return()
+  endif()
+  octet_is_light(${target} light)
+  if(light)
+    octet_precompile(${target} octet_precompiled_light ${OCTET_PRECOMPILED_STD})
   else()
     octet_precompile(${target} octet_precompiled ${OCTET_PRECOMPILED_STD})
   endif()
