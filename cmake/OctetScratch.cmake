@@ -27,8 +27,10 @@ endfunction()
 
 function(octet_lighten target)
   octet_is_light(${target} light)
-  if(light)
-    target_compile_options(${target} PRIVATE $<IF:$<BOOL:${OCTET_SANITIZE}>,-O0,-O1>)
+  if(light AND OCTET_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(light)
+    target_compile_options(${target} PRIVATE -O1)
   endif()
 endfunction()
 
