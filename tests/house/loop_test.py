@@ -128,7 +128,7 @@ class Budget(unittest.TestCase):
         allowed = budget.budgets((harness.ROOT / "CONTRIBUTING.md").read_text())
         self.assertEqual(sum(allowed.values()), 60)
         stages = set(budget.re.findall(r"\bstage ([\w-]+) \w", (harness.ROOT / "dev").read_text()))
-        stages |= set(budget.re.findall(r"^run (\w[\w-]*) ", (harness.ROOT / ".ci/run").read_text(), budget.re.M))
+        stages |= set(budget.re.findall(r"^ *run (\w[\w-]*) ", (harness.ROOT / ".ci/run").read_text(), budget.re.M))
         self.assertEqual(stages, set(allowed))
 
     def test_what_is_over_is_said(self):
