@@ -40,7 +40,7 @@ struct TopKStep {
   s64 outer, length, inner;  // element i of line (o, j) lies at (o * length + i) * inner + j
   s64 k;
   bool largest;
-  bool has_indices;
+  bool has_values, has_indices;
 
   s64 lines() const { return outer * inner; }
   s64 room() const { return 2 * k + kRoom; }
@@ -84,7 +84,7 @@ struct TopKStep {
   }
 
   void write(const StepArgs& step, const Ranked* kept, const f32* line, s64 to) const noexcept {
-    f32* values = f32_output(step, 0);
+    f32* values = has_values ? f32_output(step, 0) : nullptr;
     s64* indices = has_indices ? reinterpret_cast<s64*>(step.outputs[1]) : nullptr;
     for (s64 i = 0; i < k; ++i) {
       const s64 place = place_of(kept[i]);
@@ -115,15 +115,18 @@ struct TopKStep {
 Offer lower_f_top_k(const LowerRequest& request) {
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   const Shape& shape = request.inputs[0].shape;
-  if (request.outputs[0].shape.elements() == 0) return Reject{"the result is empty"};
+  // Either result may be omitted, and then has no shape.
+  const Shape& result = request.outputs[request.node.outputs[0] != kNoValue ? 0 : 1].shape;
+  if (result.elements() == 0) return Reject{"the result is empty"};
   const int axis = normalize_axis(attribute_of<&TopKAttributes::axis>(request.node), shape.rank());
   if (shape[axis] > std::numeric_limits<s32>::max()) return Reject{"the axis is too long"};
   const TopKStep step{dims_product(shape, 0, axis),
                       shape[axis],
                       dims_product(shape, axis + 1, shape.rank()),
-                      request.outputs[0].shape[axis],
+                      result[axis],
                       attribute_of<&TopKAttributes::largest>(request.node),
-                      request.outputs.size() > 1};
+                      request.node.outputs[0] != kNoValue,
+                      request.node.outputs.size() > 1 && request.node.outputs[1] != kNoValue};
   Candidate candidate;
   candidate.kernel = "f32_top_k";
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
