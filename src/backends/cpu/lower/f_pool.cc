@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 MaxPool and AveragePool of images in nhwc: the pixels of a row whose windows are whole at once, all channels of each. Of few channels, whose pixels fill
-// no register, and of [N,C,W], planes one by one: neighbours along a row stand in for channels.
+// no register, and means of [N,C,W], planes one by one: neighbours along a row stand in for channels.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "backends/cpu/device.h"
@@ -18,12 +19,34 @@ namespace {
 constexpr s64 kSerial = 16384;
 constexpr s64 kFewChannels = 8;
 
+// Of one channel whose neighbours are read with a stride: no vector holds them.
+template <bool kLargest>
+void pool_one_by_one(const PoolArgs& args) noexcept {
+  const f32* src = static_cast<const f32*>(args.src);
+  f32* dst = static_cast<f32*>(args.dst);
+  for (s64 p = 0; p < args.pixels; ++p, src += args.src_step, dst += args.dst_step) {
+    f32 value = kLargest ? -std::numeric_limits<f32>::infinity() : 0.0f;
+    for (s64 row = 0; row < args.rows; ++row) {
+      const f32* tap = src + row * args.row_stride;
+      for (s64 column = 0; column < args.columns; ++column, tap += args.column_stride) {
+        const f32 x = *tap;
+        if (kLargest)  // a NaN stays
+          value = x > value || (x != x && value == value) ? x : value;
+        else
+          value += x;
+      }
+    }
+    *dst = kLargest ? value : args.divisor == 0.0f ? 0.0f : value / args.divisor;
+  }
+}
+
 struct PoolStep {
   void (*function)(const PoolArgs*);
   PoolGeometry geometry;
   s64 planes = 1;                             // of an image, which are pooled one by one
   std::vector<s64> src_strides, dst_strides;  // image, channel, row, pixel
   bool halves = false;                        // are what is stored; else f32
+  bool largest = false;                       // else means
 
   // Pixels [first, last) of a row, whose windows are as whole as the first one's.
   void pixels(const std::byte* src, std::byte* dst, s64 row, TapRange range) const noexcept {
@@ -45,6 +68,8 @@ struct PoolStep {
                   .column_stride = w.dilation * src_strides[3],
                   .divisor = static_cast<f32>(geometry.divisor(0, row, range.first)),
                   .halves = halves};
+    if (args.channels == 1 && args.src_step != 1 && !halves)
+      return largest ? pool_one_by_one<true>(args) : pool_one_by_one<false>(args);
     // Neighbours stand in for channels.
     if (args.channels == 1 && args.src_step == 1 && args.dst_step == 1)
       std::swap(args.pixels, args.channels);
@@ -99,6 +124,8 @@ Offer lower_f_pool(const LowerRequest& request) {
   const Shape &given = request.inputs[0].shape, in = as_image(given),
               out = as_image(request.outputs[0].shape);
   if (in.rank() != 4) return Reject{"only rows and images are pooled in f32"};
+  if (given.rank() == 3 && request.node.op->name == "MaxPool")
+    return Reject{"maxima of rows are f32_linear_max_pool's"};
   const FloatKernel<PoolArgs>& kernel =
       request.node.op->name == "MaxPool" ? kMaxPoolF32 : kAveragePoolF32;
 
@@ -113,13 +140,15 @@ Offer lower_f_pool(const LowerRequest& request) {
   candidate.strided = given.rank() == 4;
   candidate.bind =
       [function = kernel_for(kernel, isa_of(request.target)), in, out, planes = planes ? in[1] : 1,
-       halves, geometry = pool_geometry(request.node, given)](const BindArgs& bind) -> RunStep {
+       halves, largest = request.node.op->name == "MaxPool",
+       geometry = pool_geometry(request.node, given)](const BindArgs& bind) -> RunStep {
     return PoolStep{function,
                     geometry,
                     planes,
                     value_strides(in, bind.inputs[0]),
                     value_strides(out, bind.outputs[0]),
-                    halves};
+                    halves,
+                    largest};
   };
   return candidate;
 }

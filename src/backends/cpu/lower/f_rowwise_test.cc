@@ -204,7 +204,7 @@ TEST(FloatGroupNorm, EqualsTheReference) {
   }
 }
 
-TEST(FloatPool, RowsEqualTheReference) {
+TEST(FloatPool, MeansOfRowsEqualTheReference) {
   struct Case {
     Ints kernel, strides, pads;
     s64 ceil, include_pad;
@@ -214,16 +214,14 @@ TEST(FloatPool, RowsEqualTheReference) {
                         {{5}, {3}, {2, 1}, 1, 0},
                         {{400}, {1}, {0, 0}, 0, 0}};
   for (const Case& c : cases) {
-    for (const char* op : {"MaxPool", "AveragePool"}) {
-      for (const s64 channels : {1, 6, 37}) {
-        Probe probe{.op = op, .inputs = {{random_f32(Shape{2, channels, 403}, 1)}}};
-        probe.attrs.set("kernel_shape", c.kernel);
-        probe.attrs.set("strides", c.strides);
-        probe.attrs.set("pads", c.pads);
-        probe.attrs.set("ceil_mode", c.ceil);
-        if (op[0] == 'A') probe.attrs.set("count_include_pad", c.include_pad);
-        expect_exact(probe, lower_f_pool, op + std::to_string(channels));
-      }
+    for (const s64 channels : {1, 6, 37}) {
+      Probe probe{.op = "AveragePool", .inputs = {{random_f32(Shape{2, channels, 403}, 1)}}};
+      probe.attrs.set("kernel_shape", c.kernel);
+      probe.attrs.set("strides", c.strides);
+      probe.attrs.set("pads", c.pads);
+      probe.attrs.set("ceil_mode", c.ceil);
+      probe.attrs.set("count_include_pad", c.include_pad);
+      expect_exact(probe, lower_f_pool, std::to_string(channels));
     }
   }
 }
