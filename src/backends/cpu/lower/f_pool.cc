@@ -19,6 +19,12 @@ namespace {
 constexpr s64 kSerial = 16384;
 constexpr s64 kFewChannels = 8;
 
+template <bool kLargest>
+f32 with_tap(f32 value, f32 x) noexcept {
+  if (!kLargest) return value + x;
+  return x > value || (x != x && value == value) ? x : value;  // a NaN stays
+}
+
 // Of one channel whose neighbours are read with a stride: no vector holds them.
 template <bool kLargest>
 void pool_one_by_one(const PoolArgs& args) noexcept {
@@ -28,13 +34,8 @@ void pool_one_by_one(const PoolArgs& args) noexcept {
     f32 value = kLargest ? -std::numeric_limits<f32>::infinity() : 0.0f;
     for (s64 row = 0; row < args.rows; ++row) {
       const f32* tap = src + row * args.row_stride;
-      for (s64 column = 0; column < args.columns; ++column, tap += args.column_stride) {
-        const f32 x = *tap;
-        if (kLargest)  // a NaN stays
-          value = x > value || (x != x && value == value) ? x : value;
-        else
-          value += x;
-      }
+      for (s64 column = 0; column < args.columns; ++column, tap += args.column_stride)
+        value = with_tap<kLargest>(value, *tap);
     }
     *dst = kLargest ? value : args.divisor == 0.0f ? 0.0f : value / args.divisor;
   }
