@@ -65,12 +65,12 @@ def prepare(args, case):
     case.save(model)
     paths, failed = {} if args.against else {fp32.ORT: model}, {}
     for key, program in fp32.programs(args).items():
-        paths[key] = args.work / f"{case.operator}.{key}"
+        engine = args.work / f"{case.operator}.{key}"
         try:
-            runners.octet_build(program, model, paths[key], [])
+            runners.octet_build(program, model, engine, [])
+            paths[key] = engine
         except RuntimeError as error:
             failed[key] = str(error)
-            del paths[key]
     return paths, failed
 
 

@@ -1,5 +1,6 @@
 # Precompiled headers: standard library and fmt for every module, gtest besides for the tests. Of single files they took a fifth to
-# two fifths off the processor time. They hide no include for long: clang-tidy reads every file without (preset lint), and so do builds with clang that are not from scratch.
+# two fifths off the processor time. They hide no include for long: clang-tidy reads every file without
+# (preset lint), and clang compiles so, but for builds from scratch.
 # Instruction-set files include nothing of std:: and take none.
 
 option(OCTET_PRECOMPILED "Precompile the standard library's headers" ON)

@@ -1,5 +1,5 @@
-# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package, ./dev release, .ci/run): the same program for less processor time. Several
-# files are compiled as one, and the project's own headers are precompiled where files stay alone. Whoever changes files builds without:
+# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package, ./dev release, .ci/run): the same program for less
+# processor time. Several files are compiled as one, and the project's own headers are precompiled where files stay alone. Whoever changes files builds without:
 # there a changed file costs itself alone. The presets take OCTET_SCRATCH=ON from the environment.
 
 option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
@@ -14,7 +14,7 @@ set(OCTET_ALONE "/cli/(main|counted_new)\\.cc$|/tensorrt/trtexec/tensorrt_plugin
 option(OCTET_LIGHT "Optimize kernels alone; CMAKE_CXX_FLAGS_RELEASE says how much the rest" OFF)
 
 # Of builds for tests, what plans and reports is compiled at -O1, a quarter less time, and under sanitizers at -O0, less than half; kernels,
-# operators and what else tests run most keep the build's level.
+# operators and what else tests run most keep the build's level. (OCTET_LIGHT, above, is ./dev demo's: everything but kernels.)
 set(OCTET_BUSY octet_arch octet_backends octet_calibrate octet_core octet_graph octet_ops)
 
 # octet_is_light(TARGET VARIABLE)

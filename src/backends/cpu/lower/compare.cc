@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons of f32 and of integers of 32 and 64 bits, and logic of bools, with broadcasting, in linear order. Plain loops over rows, which the compiler makes
-// vectors of.
+// Comparisons of f32 and of integers of 32 and 64 bits, and logic of bools, with broadcasting, in linear order. Plain loops over rows, which the
+// compiler makes vectors of.
 #include <array>
 #include <functional>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest and the smallest of f32 values over neighbouring axes, or over the pixels or the channels of an nhwc image, and the index of it along one axis.
-// Plain loops over neighbours, which the compiler makes vectors of.
+// The largest and the smallest of f32 values over neighbouring axes, or over the pixels or the channels of an nhwc image, and the index of it
+// along one axis. Plain loops over neighbours, which the compiler makes vectors of.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -67,16 +68,37 @@ s64 index_of(const f32* row, s64 count, f32 value, bool last) noexcept {
   return i;
 }
 
-template <bool kLargest>
-f32 extreme_of_row(const f32* row, s64 count) noexcept {
-  const f32 value = extreme_of_lanes<kLargest>(row, count);
-  const bool nan = value != value;
-  return nan || value == 0.0f ? row[index_of(row, count, value, !nan)] : value;
+// All results: `step` makes that of a line of neighbours, or those of lines that lie side by side.
+template <class Step, class Result>
+void for_lines(const Step& step, const StepArgs& args, Result* dst) noexcept {
+  const Lines& lines = step.lines;
+  const f32* src = f32_input(args, 0);
+  const s64 blocks = (lines.inner + kBlock - 1) / kBlock;
+  const auto body = [&](s64 begin, s64 end, int) {
+    for (s64 item = begin; item < end; ++item) {
+      const s64 o = item / blocks, first = item % blocks * kBlock;
+      const f32* line = src + o * lines.outer_stride + first;
+      Result* to = dst + o * lines.inner + first;
+      if (lines.step == 1)
+        *to = step.of_row(line);
+      else
+        step.columns(line, std::min(kBlock, lines.inner - first), to);
+    }
+  };
+  const s64 items = lines.outer * blocks;
+  if (lines.outer * lines.count * lines.inner < kSerial) return body(0, items, 0);
+  pool_of(args).parallel_for(items, body);
 }
 
 template <bool kLargest>
 struct ExtremeStep {
   Lines lines;
+
+  f32 of_row(const f32* row) const noexcept {
+    const f32 value = extreme_of_lanes<kLargest>(row, lines.count);
+    const bool nan = value != value;
+    return nan || value == 0.0f ? row[index_of(row, lines.count, value, !nan)] : value;
+  }
 
   void columns(const f32* src, s64 width, f32* dst) const noexcept {
     std::copy_n(src, width, dst);
@@ -87,23 +109,7 @@ struct ExtremeStep {
   }
 
   void operator()(const StepArgs& args) const noexcept {
-    const f32* src = f32_input(args, 0);
-    f32* dst = f32_output(args, 0);
-    const s64 blocks = (lines.inner + kBlock - 1) / kBlock;
-    const auto body = [&](s64 begin, s64 end, int) {
-      for (s64 item = begin; item < end; ++item) {
-        const s64 o = item / blocks, first = item % blocks * kBlock;
-        const f32* line = src + o * lines.outer_stride + first;
-        f32* to = dst + o * lines.inner + first;
-        if (lines.step == 1)
-          *to = extreme_of_row<kLargest>(line, lines.count);
-        else
-          columns(line, std::min(kBlock, lines.inner - first), to);
-      }
-    };
-    const s64 items = lines.outer * blocks;
-    if (lines.outer * lines.count * lines.inner < kSerial) return body(0, items, 0);
-    pool_of(args).parallel_for(items, body);
+    for_lines(*this, args, f32_output(args, 0));
   }
 };
 
@@ -114,6 +120,10 @@ struct ArgExtremeStep {
   static bool takes(f32 so_far, f32 x) noexcept {
     if (kLast) return (kLargest ? x >= so_far : x <= so_far) | (x != x);
     return (kLargest ? x > so_far : x < so_far) | ((x != x) & (so_far == so_far));
+  }
+
+  s64 of_row(const f32* row) const noexcept {
+    return index_of(row, lines.count, extreme_of_lanes<kLargest>(row, lines.count), kLast);
   }
 
   void columns(const f32* src, s64 width, s64* dst) const noexcept {
@@ -132,23 +142,7 @@ struct ArgExtremeStep {
   }
 
   void operator()(const StepArgs& args) const noexcept {
-    const f32* src = f32_input(args, 0);
-    s64* dst = reinterpret_cast<s64*>(args.outputs[0]);
-    const s64 blocks = (lines.inner + kBlock - 1) / kBlock;
-    const auto body = [&](s64 begin, s64 end, int) {
-      for (s64 item = begin; item < end; ++item) {
-        const s64 o = item / blocks, first = item % blocks * kBlock;
-        const f32* line = src + o * lines.outer_stride + first;
-        s64* to = dst + o * lines.inner + first;
-        if (lines.step == 1)
-          *to = index_of(line, lines.count, extreme_of_lanes<kLargest>(line, lines.count), kLast);
-        else
-          columns(line, std::min(kBlock, lines.inner - first), to);
-      }
-    };
-    const s64 items = lines.outer * blocks;
-    if (lines.outer * lines.count * lines.inner < kSerial) return body(0, items, 0);
-    pool_of(args).parallel_for(items, body);
+    for_lines(*this, args, reinterpret_cast<s64*>(args.outputs[0]));
   }
 };
 
